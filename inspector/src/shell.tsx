@@ -13,6 +13,7 @@ const loadSession = () => import("./session/sessionView");
 const SessionView = lazy(loadSession);
 const KeysHelp = lazy(() => import("./keysHelp"));
 const NewSession = lazy(() => import("./sessions/newSession"));
+const UsagePage = lazy(() => import("./usage/usagePage"));
 const SidePanel = lazy(() => import("./panel/sidePanel"));
 
 // Not only when the daemon has answered: whoever opens the page opens a session next, if the link is not one to a session.
@@ -23,6 +24,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   const { sessionId, sequence } = useRoute();
   const [creating, setCreating] = useState(false);
   const [helping, setHelping] = useState(false);
+  const [summing, setSumming] = useState(false);
   const [panel, setPanel] = useState<PanelTab | null>(sequence === null ? null : "events");
   const sessions = useObserved(workspace.sessions);
   const search = useSearch(sessions);
@@ -74,6 +76,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
         search={search}
         onNew={() => setCreating(true)}
         onPanel={setPanel}
+        onUsage={() => setSumming(true)}
         onHelp={() => setHelping(true)}
         onLeave={onLeave}
       />
@@ -87,6 +90,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
       <Suspense>
         {panel && <SidePanel tab={panel} onTab={setPanel} sessionId={sessionId} sequence={sequence} onClose={() => setPanel(null)} onLeave={onLeave} />}
         {creating && <NewSession onClose={() => setCreating(false)} />}
+        {summing && <UsagePage onClose={() => setSumming(false)} />}
         {helping && <KeysHelp onClose={() => setHelping(false)} />}
       </Suspense>
     </div>

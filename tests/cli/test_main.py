@@ -25,7 +25,11 @@ from .conftest import TOKEN, Cli, command
 def test_every_operation_has_a_command() -> None:
     for op in OPERATIONS.values():
         group, verb = op.name.split(".")
-        words = [group, verb.replace("_", "-"), *(f"x{n}" for n, _ in enumerate(op.path_fields))]
+        words = [
+            group.replace("_", "-"),
+            verb.replace("_", "-"),
+            *(f"x{n}" for n, _ in enumerate(op.path_fields)),
+        ]
         words += ["path"] if op.takes_bytes else []
         words += op.words
         words += ["--agent", "mock"] if "agent" in op.body_fields else []
@@ -33,6 +37,8 @@ def test_every_operation_has_a_command() -> None:
         words += {"permissions.reply": ["--reply", "once"], "questions.reply": ["--answer", "a"]}.get(
             op.name, []
         )
+        words += ["--source", "/srv"] if "sources" in op.body_fields else []
+        words += ["--input", "ls"] if op.name == "policy.test" else []
         if group == "processes":
             [told] = [one for one in COMMANDS if one.name == " ".join(words[:2])]
             words += [f"{one.flag}=1" for one in told.arguments if one.required and one.place != "path"]

@@ -90,10 +90,10 @@ def test_a_function_says_everything_that_an_agent_needs() -> None:
 def test_arguments_arrive_as_the_types_that_the_function_declares() -> None:
     given = {"place": {"city": "Bonn"}, "span": {"days": 2.0}, "names": ["a"], "limit": 2.0, "share": 3}
     arguments = (Place("Bonn"), {"days": 2}, ["a"], 2, 3.0)
-    defaults = ("", Unit.CELSIUS, "now", None, False, {}, None)
+    defaults: tuple[object, ...] = ("", Unit.CELSIUS, "now", None, False, {}, None)
     assert function_tool(weather).run(given) == (*arguments, *defaults)
     given |= {"unit": "F", "wind": {"knots": 1}, "note": "2.0", "optional": None}
-    rest = ("2.0", Unit.FAHRENHEIT, "now", Wind(1.0), False, {}, None)
+    rest: tuple[object, ...] = ("2.0", Unit.FAHRENHEIT, "now", Wind(1.0), False, {}, None)
     assert function_tool(weather).run(given) == (*arguments, *rest)
     with pytest.raises(msgspec.ValidationError, match=r"missing required field `place`"):
         function_tool(weather).run({})

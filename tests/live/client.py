@@ -24,6 +24,7 @@ from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
     ItemDelta,
+    ItemStarted,
     PermissionRequested,
     PermissionResolved,
     QuestionRequested,
@@ -33,7 +34,8 @@ from sandbox_agent.schema.events import (
     TurnStarted,
     decode_event,
 )
-from sandbox_agent.schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.items import FileRef, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from sandbox_agent.schema.tools import ToolRequest
 
 DEADLINE = 60.0
 Data = TypeVar("Data")
@@ -253,6 +255,21 @@ class Session:
         ).data
         assert isinstance(asked, PermissionRequested)
         return asked
+
+    def tool_request(self, turn_id: str) -> ToolRequest:
+        """The first call of a tool of ours that the agent makes in the turn."""
+
+        def asks(event: Event) -> bool:
+            match event.data:
+                case ItemStarted(Item(content=(StatusPart(label="tool_request"), _))):
+                    return True
+            return False
+
+        event = self._in_turn(turn_id, asks)
+        assert isinstance(event.data, ItemStarted)
+        payload = event.data.item.content[1]
+        assert isinstance(payload, Json)
+        return msgspec.convert(payload.json, ToolRequest)
 
     def question(self, turn_id: str) -> QuestionRequested:
         """The question that the turn waits for."""

@@ -24,13 +24,18 @@ from tests.session.world import (
     ToyWorld,
     ask_permission,
     ask_plan,
+    call_tool,
     end_turn,
     prompt,
     say,
+    spend,
     too_deep,
 )
 
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.limits import Limits
+from sandbox_agent.schema.policy import PolicyRule
+from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import inputs
 from sandbox_agent.session.phases import Gone, Open, Opening, Resting
 
@@ -39,6 +44,14 @@ STEPS_OF_A_WALK = 50
 
 NAMES = st.sampled_from(["a", "b"])
 MODES = st.sampled_from([None, "default", "plan", "bypass", "acceptEdits"])
+RULES = st.sampled_from(
+    [
+        (),
+        (PolicyRule("deny", kind="command"),),
+        (PolicyRule("allow", kind="edit"), PolicyRule("ask", kind="command")),
+        (PolicyRule("deny", kind="edit", agent="mock"), PolicyRule("allow")),
+    ]
+)
 KEYS = st.sampled_from([None, None, "k1", "k2"])
 
 
@@ -113,6 +126,33 @@ class Walk(RuleBasedStateMachine):
     def configure(self, name: str, mode: Any, title: str | None, model: str | None) -> None:
         self._ask(name, lambda id: inputs.Configure(id, title, model, permission_mode=mode))
 
+    @rule(name=NAMES, rules=RULES)
+    def configure_rules(self, name: str, rules: tuple[PolicyRule, ...]) -> None:
+        self._ask(name, lambda id: inputs.Configure(id, policy=rules))
+
+    @rule(rules=RULES)
+    def the_operator_changes_the_rules(self, rules: tuple[PolicyRule, ...]) -> None:
+        self.world.operator = rules
+
+    @rule(
+        name=NAMES,
+        turns=st.sampled_from([None, 1, 3]),
+        cost=st.sampled_from([None, 0.02, 1.0]),
+        seconds=st.sampled_from([None, 500.0]),
+    )
+    def limit(self, name: str, turns: int | None, cost: float | None, seconds: float | None) -> None:
+        limits = Limits(max_turns=turns, max_cost_usd=cost, max_session_seconds=seconds)
+        self._ask(name, lambda id: inputs.Configure(id, limits=limits))
+
+    @rule(name=NAMES)
+    def lift_the_limits(self, name: str) -> None:
+        self.limit(name, None, None, None)
+        self.world.settle()
+
+    @rule(name=NAMES)
+    def spends(self, name: str) -> None:
+        self._speak(name, lambda scribe: spend(0.01)(scribe) if scribe.turn else None)
+
     @rule(name=NAMES)
     def terminate(self, name: str) -> None:
         self._ask(name, inputs.Terminate)
@@ -167,6 +207,39 @@ class Walk(RuleBasedStateMachine):
     def plans(self, name: str) -> None:
         self._asked += 1
         self._speak(name, ask_plan(f"p{self._asked}"))
+
+    @rule(name=NAMES, announced=st.sampled_from(["before", "after", "never"]))
+    def calls_a_tool_of_the_client(self, name: str, announced: str) -> None:
+        actor = self._actor(name)
+        if actor is None or actor.process is None or not actor.process.is_open:
+            return
+        self._asked += 1
+        key, attempt = f"t{self._asked}", actor.process.attempt
+        if announced == "before":
+            actor.feed(call_tool(key))
+        actor.step(inputs.ToolCalled(attempt, key, "look", {"key": key}))
+        if announced == "after":
+            actor.feed(call_tool(key))
+        elif announced == "never":
+            actor.step(inputs.ToolUnannounced(attempt, key))
+
+    @rule(name=NAMES)
+    def gives_up_on_a_tool(self, name: str) -> None:
+        actor = self._actor(name)
+        if actor is not None and actor.process is not None:
+            actor.step(inputs.ToolGivenUp(actor.process.attempt, f"t{self._asked}", "too late"))
+
+    @rule(name=NAMES, twice=st.booleans())
+    def answers_a_tool(self, name: str, twice: bool) -> None:
+        ids = [row.id for row in self.world.store.pending(name) if row.kind == "tool"] or ["call_unknown"]
+        for _ in range(1 + twice):
+            self._ask(name, lambda id: inputs.ReplyTool(id, ids[0], ToolOutcome("seen")))
+
+    @rule(name=NAMES)
+    def a_tool_of_the_client_waits(self, name: str) -> None:
+        self.a_turn_runs(name)
+        self.calls_a_tool_of_the_client(name, "before")
+        self.world.settle()
 
     @rule(name=NAMES)
     def takes_back(self, name: str) -> None:
@@ -282,7 +355,7 @@ class Walk(RuleBasedStateMachine):
     def the_store_answers(self) -> None:
         self.world.answer_lookups()
 
-    @rule(name=NAMES, kind=st.sampled_from(["turn", "cancel", "patience", "idle"]))
+    @rule(name=NAMES, kind=st.sampled_from(["turn", "session", "cancel", "patience", "idle"]))
     def a_timer_fires(self, name: str, kind: Any) -> None:
         actor = self._actor(name)
         if actor is not None and kind in actor.timers:

@@ -26,6 +26,7 @@ const TELLING = new Set([
   TOOL_REQUEST,
   "compaction",
   "injected",
+  "limit",
   "notice",
   "permission_denied",
   "pi.notify",

@@ -10,11 +10,15 @@ Kind = Literal[
     "number",
     "switch",
     "list",  # repeatable
-    "objects",  # repeatable JSON object, or a JSON list of them
     "pairs",  # repeatable KEY=VALUE
+    "limits",  # repeatable NAME=VALUE, or JSON
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
+    "sources",  # repeatable PATH, URL, OWNER/NAME or JSON
+    "skills",  # the same, in an object
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH
+    "json",  # one value as JSON
+    "json_or_text",  # JSON, or plain text as it is
     "file",  # the path of a file to send
 ]
 Place = Literal["path", "query", "header", "body", "content"]

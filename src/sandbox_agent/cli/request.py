@@ -43,7 +43,7 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
         if args.content != "-" and any(one.name == "filename" for one in command.arguments):
             query.setdefault("filename", Path(args.content).name)
         headers.setdefault("Content-Type", command.media_type)
-    elif command.method in ("POST", "PATCH"):
+    elif command.method in ("POST", "PUT", "PATCH"):
         content = msgspec.json.encode(at("body"))
         headers["Content-Type"] = "application/json"
     return Call(command.method, path, query, headers, content)
@@ -63,13 +63,35 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return pairs(value, os.environ)
         case "mcp":
             return mcp_servers(value)
-        case "objects":
-            return objects(value, argument.flag)
+        case "limits":
+            return limits(value)
+        case "sources":
+            return [skill_source(text) for text in value]
+        case "skills":
+            return {"sources": [skill_source(text) for text in value]}
         case "attachments":
             return [attachment(path, args.session_id, upload) for path in value]
+        case "json":
+            return _json(argument.flag, value)
+        case "json_or_text":
+            return _json_or_text(value)
     if argument.name == "directory":
         return os.path.abspath(value)
     return value
+
+
+def _json(flag: str, text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise WrongUsage(f"{flag} is not JSON: {error}") from None
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+    except msgspec.DecodeError:
+        return text
 
 
 def message(word: str | None, option: str | None) -> str:
@@ -140,6 +162,18 @@ def mcp_servers(texts: list[str]) -> dict[str, Any]:
     return servers
 
 
+def limits(texts: list[str]) -> dict[str, float | None]:
+    """NAME=VALUE, where `none` removes a limit. The daemon checks the names."""
+    found: dict[str, float | None] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = None if value == "none" else msgspec.convert(value, int | float, strict=False)
+        except msgspec.ValidationError:
+            raise WrongUsage(f"--limits `{text}` is not NAME=NUMBER or NAME=none") from None
+    return found
+
+
 def _mcp_server(value: str) -> dict[str, Any]:
     if value.startswith(("http://", "https://")):
         return {"url": value}
@@ -150,16 +184,16 @@ def _mcp_server(value: str) -> dict[str, Any]:
     return {"command": command, "args": arguments}
 
 
-def objects(texts: list[str], flag: str) -> list[dict[str, Any]]:
-    """A JSON object each, or a list of them."""
-    found: list[dict[str, Any]] = []
-    for text in texts:
+def skill_source(text: str) -> dict[str, Any]:
+    """A path, a URL, OWNER/NAME on GitHub, or a JSON object."""
+    if text.lstrip().startswith("{"):
         try:
-            given = msgspec.json.decode(text, type=dict[str, Any] | list[dict[str, Any]])
+            return msgspec.json.decode(text, type=dict[str, Any])
         except msgspec.DecodeError as error:
-            raise WrongUsage(f"{flag} is not a JSON object or a list of them: {error}") from None
-        found += given if isinstance(given, list) else [given]
-    return found
+            raise WrongUsage(f"`{text}` is not JSON: {error}") from None
+    if text.startswith(("/", "./", "../", "~")) or text in (".", ".."):
+        return {"type": "local", "source": os.path.abspath(os.path.expanduser(text))}
+    return {"type": "git" if ":" in text else "github", "source": text}
 
 
 def answers(each: list[str] | None, everything: str | None) -> list[list[str]]:

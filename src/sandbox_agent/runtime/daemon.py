@@ -11,6 +11,8 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -30,20 +32,28 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
+from ..policy.operator import OperatorRules
+from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.limits import Limits
+from ..schema.policy import PolicyRule
+from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
+from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .changes import SessionChanges
+from .directories import Directories
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
+from .mcp import granted, servers_for
 from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
@@ -93,7 +103,10 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
-        self._world = world
+        if config.policy is not None:
+            # Read first: a daemon whose rules are broken must not start.
+            world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
+        self.world = world
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
@@ -107,6 +120,8 @@ class Daemon:
         # mounting the data directory, and the inode sets a copy apart.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.processes = Processes(folder / "processes", self._instance, self.spawn)
+        self.library = Library(folder / "skills", self._instance, self.files)
+        self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
@@ -128,6 +143,7 @@ class Daemon:
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
         self.spawn(self._remove_leftover_files())
+        await self.library.clear()
         await self.processes.start()
         await self.sessions.resume()
 
@@ -175,6 +191,9 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        skills: tuple[SkillSource, ...] = (),
+        policy: tuple[PolicyRule, ...] = (),
+        limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -186,13 +205,18 @@ class Daemon:
         if tools:
             check_tools(tools)
         check_version(pinned_version)
+        config = await self.directories.read(settings.directory)
+        secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
+        self._check_servers(agent, settings, secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
         await self._check_mode(agent, settings, program.version, pinned)
         await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
-        moment = self._world.now()
+        folder = self.attachments.new_folder()
+        laid_out = await self._lay_out(skills + config.sources(), folder)
+        moment = self.world.now()
         record = SessionRecord(
             session_id,
             agent_name,
@@ -202,18 +226,39 @@ class Daemon:
             title,
             agent_version=program.version,
             pinned_version=pinned,
-            native_id=agent.choose_native_id(self._world),
+            native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
+            skills=laid_out,
+            policy=policy,
+            limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
-            folder=self.attachments.new_folder(),
+            folder=folder,
         )
-        await self.changes.begin(record.folder, settings.directory)
         try:
+            await self.changes.begin(folder, settings.directory)
             return await self.sessions.create(record, secrets)
         except SandboxAgentError:
-            await self.changes.discard(record.folder)
+            await self.attachments.remove(folder)
             raise
+
+    async def _lay_out(self, sources: tuple[SkillSource, ...], folder: str) -> tuple[Skill, ...]:
+        if not sources:
+            return ()
+        try:
+            return await self.library.lay_out(sources, self.attachments.skills_folder(folder))
+        except BaseException:
+            await self.attachments.remove(folder)
+            raise
+
+    def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
+        """Refuse MCP servers that the agent could not be told of, or that lack a variable."""
+        environ = {**granted(self.config.mcp_env, os.environ), **secrets.env}
+        servers_for(agent, secrets.mcp, settings.directory, environ)
+
+    def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
+        """The rules of a session, with the operator's as they are now."""
+        return Rules(self.world.operator_rules(), session)
 
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
@@ -288,9 +333,12 @@ class Daemon:
             text = f"{agent.title} has no variant {variant} of this model"
             raise InvalidRequest(text, field="variant", agent=agent.name)
 
-    def check_directory(self, directory: str) -> None:
-        if not os.path.isabs(directory):
+    def check_absolute(self, directory: str) -> None:
+        if not os.path.isabs(directory) or "\0" in directory:
             raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
+
+    def check_directory(self, directory: str) -> None:
+        self.check_absolute(directory)
         # `os.path.isdir` also rejects impossible names.
         if not os.path.isdir(directory):
             raise InvalidRequest(f"there is no folder {directory}", field="directory")
@@ -326,7 +374,7 @@ class Daemon:
         program = await self.programs.program(agent, version)
         settings = Settings(directory, agent.modes[0].id)
         host = await self.hosts.get(
-            HostRequest(agent, program, settings, {}, agent.choose_native_id(self._world), False)
+            HostRequest(agent, program, settings, {}, agent.choose_native_id(self.world), False)
         )
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)

@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-import msgspec
-
 from ..agents.acp import Acp
 from ..agents.base import Agent
 from ..agents.scribe import Requested
@@ -20,6 +18,7 @@ from ..config import Config
 from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.features import Catalogue
+from ..schema.mcp import McpServerInfo
 from ..schema.sessions import SessionInfo
 from ..schema.tools import ToolRequest
 from ..schema.world import World
@@ -27,13 +26,14 @@ from ..session import inputs
 from ..session.core import Limits
 from ..session.life import Created
 from ..session.machine import Machine
-from ..session.view import View, view_of
+from ..session.view import View, requested, view_of
 from ..store.base import QueuedMessage, Secrets, SessionRecord
 from .attachments import Attachments
 from .hosts import Hosts
 from .live import LiveSession, next_command_id
 from .locks import Locks
 from .log import End, Log
+from .mcp import listed
 from .programs import Program
 
 logger = logging.getLogger("sandbox_agent.sessions")
@@ -43,12 +43,6 @@ UNREAD_SECONDS = 10.0
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-
-_PENDING: dict[str, msgspec.json.Decoder[Requested]] = {
-    "permission": msgspec.json.Decoder(PermissionRequested),
-    "question": msgspec.json.Decoder(QuestionRequested),
-    "tool": msgspec.json.Decoder(ToolRequest),
-}
 
 
 class Shown(NamedTuple):
@@ -111,7 +105,7 @@ class Sessions:
         return view_of(record, self._pending(session_id))
 
     def _pending(self, session_id: str) -> list[Requested]:
-        return [_PENDING[row.kind].decode(row.body) for row in self.log.store.pending(session_id)]
+        return [requested(row) for row in self.log.store.pending(session_id)]
 
     async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
         """Newest first, each with its ordinal."""
@@ -133,6 +127,13 @@ class Sessions:
         """The commands that the session's process offers; None without a process. It starts none."""
         live = self._live.get(session_id)
         return None if live is None else await live.catalogue()
+
+    async def mcp(self, session_id: str) -> list[McpServerInfo]:
+        """A session's MCP servers, with what its process has said about them. It starts none."""
+        await self.show(session_id)
+        servers = (await self.secrets(session_id)).mcp
+        live = self._live.get(session_id)
+        return listed(servers, {} if live is None else live.mcp())
 
     async def end(self, session_id: str) -> End:
         """A session's end of the log, to follow it."""

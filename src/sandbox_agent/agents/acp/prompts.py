@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ...schema.inputs import Attachment, Prompt
+from ...schema.skills import SessionSkills
 from ..base import Files
 from ..files import bytes_in, mime_of
 from ..scribe import Scribe
@@ -33,6 +34,16 @@ def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
             link = {"type": "resource_link", "uri": _uri(file.path), "name": name}
             blocks.append({**link, "mimeType": mime} if mime else link)
     return blocks
+
+
+def skills_block(skills: SessionSkills) -> dict[str, Any]:
+    """The protocol has no skills, so the first prompt says where they are."""
+    lines = [
+        f"- {skill.name}: {skill.description} ({skills.folder}/{skill.name}/SKILL.md)"
+        for skill in skills.skills
+    ]
+    head = "You have skills. Before you work on something that one of them describes, read its file."
+    return {"type": "text", "text": "\n".join(["<skills>", head, *lines, "</skills>"])}
 
 
 def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:

@@ -285,6 +285,7 @@ class OpenCodeConversation(Conversation):
             context_window=None if of_sub_agent or model is None else self.windows.get(model),
         )
         self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
+        self.scribe.spend(self.turn.usage)
 
     def native_error(self, error: NativeError, *, of_message: bool = False) -> None:
         """`session.error`, or the error that a message ended with: usually the same, reported twice."""

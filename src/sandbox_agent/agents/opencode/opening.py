@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from ...schema.inputs import Settings
+from ...schema.mcp import McpState, condition_of
 from ..base import Ready, Start, StartFailed, Wire
 from .asking import Asking, OnAnswer, path_of
 from .bodies import CreateBody, McpStatus
@@ -129,8 +130,9 @@ class Opening:
             servers: dict[str, McpStatus]
             servers = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
             state = servers.get(server, McpStatus("failed", failure_in(status, body).message))
+            name = conversation.tool_name(server)
+            conversation.mcp[name] = McpState(condition_of(state.status), state.error)
             if state.status != "connected":
-                name = conversation.tool_name(server)
                 payload = {"server": name, "status": state.status, "error": state.error}
                 conversation.scribe.status("mcp", payload, f"{name}: {state.status}")
             if not conversation.waiting_mcp:

@@ -12,6 +12,7 @@ import msgspec
 
 from ...schema.inputs import PermissionMode
 from ...schema.items import arguments_of
+from ..plain_asks import command_in, hosts_in
 from ..scribe import Ask, AskKind, Rule
 from .bodies import PermissionRule
 from .events import PermissionAsked
@@ -83,6 +84,8 @@ def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission:
         needs=tuple(Rule(permission, pattern) for pattern in asked.patterns) or whole,
         always=tuple(rule for pattern in asked.always for rule in _rules(permission, pattern)),
         tool_kind=kind_of(call.tool if call else asked.permission),
+        command=command_in(shown),
+        hosts=hosts_in(shown),
     )
 
 

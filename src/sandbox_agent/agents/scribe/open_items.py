@@ -107,9 +107,13 @@ class OpenCall:
         self.template = DeltaTemplate(item_id, native_id, "tool_call", "assistant", None, parent_id)
         """For the current deltas: the call's, later the result's."""
 
-    def is_of(self, tool: str, arguments: Any) -> bool:
-        """Whether this is a call of an MCP tool with these arguments. Agents write the server's name before the tool's."""
-        if self.kind not in CLIENT_KINDS or not self.name.endswith(tool):
+    def is_of(self, tool: str) -> bool:
+        """Whether this is a call of an MCP tool. Agents write the server's name before the tool's."""
+        return self.kind in CLIENT_KINDS and self.name.endswith(tool)
+
+    def has_arguments(self, tool: str, arguments: Any) -> bool:
+        """Whether this is a complete call of an MCP tool with these arguments."""
+        if not self.is_of(tool):
             return False
         try:
             return bool(msgspec.json.decode(self.arguments or "{}") == arguments)

@@ -22,6 +22,7 @@ from ...schema.events import (
     Source,
 )
 from ...schema.items import Item, ItemStatus, Json, StatusPart
+from ...schema.policy import RuleReference
 from ...schema.tools import TOOL_REQUEST, ToolOutcome, ToolRequest
 from .calls import Calls, one_line
 from .drafts import Ask, Pending, ToolAsked, ToolDone, Waited, encode
@@ -73,6 +74,7 @@ class Requests:
         by: DecidedBy,
         message: str | None = None,
         *,
+        rule: RuleReference | None = None,
         source: Source = "daemon",
     ) -> bool:
         """Resolve a permission; False if it is not pending (any more)."""
@@ -80,7 +82,7 @@ class Requests:
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
         asked = pending.requested
-        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message)
+        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message, rule=rule)
         self._pen.write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
         self._remove(key)
         return True
@@ -153,9 +155,13 @@ class Requests:
             self._announced(call)
 
     def tool_unannounced(self, key: str) -> None:
-        """The agent does not announce this call, or not in a way that we recognize: it gets an id of its own."""
+        """The agent has not said which call this is. It is one of this tool whose arguments it has not shown yet, or
+        it gets an id of its own.
+        """
         if found := self._unannounced.pop(key, None):
-            self._request_tool(key, ToolRequest(self._pen.make_id("call"), *found))
+            name, arguments = found
+            id = self._call_without_arguments(name) or self._pen.make_id("call")
+            self._request_tool(key, ToolRequest(id, name, arguments))
 
     def end_tool(self, key: str, outcome: ToolOutcome, by: DecidedBy) -> bool:
         """A call of a client's tool has its outcome; False if it does not wait (any more)."""
@@ -177,12 +183,25 @@ class Requests:
 
     def _announced(self, call: OpenCall) -> None:
         """Write the request that belongs to this call, if one waits for it."""
-        taken = {pending.id for pending in self.pending.values()}
         for key, (name, arguments) in self._unannounced.items():
-            if call.completed and call.call_id not in taken and call.is_of(name, arguments):
+            if call.completed and not self._is_pending(call) and call.has_arguments(name, arguments):
                 del self._unannounced[key]
                 self._request_tool(key, ToolRequest(call.call_id, name, arguments))
                 return
+
+    def _call_without_arguments(self, tool: str) -> str | None:
+        calls = self._calls.open.values()
+        return next(
+            (
+                call.call_id
+                for call in calls
+                if call.is_of(tool) and not call.completed and not self._is_pending(call)
+            ),
+            None,
+        )
+
+    def _is_pending(self, call: OpenCall) -> bool:
+        return any(pending.id == call.call_id for pending in self.pending.values())
 
     def _request_tool(self, key: str, request: ToolRequest) -> None:
         item_id = self._pen.make_id("itm")
