@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.daemons import Client
 
 from .test_looks import axe_findings, faults
@@ -90,3 +91,51 @@ def test_the_panel_shows_what_a_session_was_given(window: Window, client: Client
     client.patch(f"/v1/sessions/{session}", {"policy": [], "limits": {"maxTurns": 4}})
     expect(rules).to_contain_text("No rules: the permission mode decides.")
     expect(limits.get_by_role("meter", name="0 of 4 turns")).to_be_visible()
+
+
+def test_the_panel_shows_what_agents_say_of_servers_and_where_things_come_from(
+    window: Window, client: Client
+) -> None:
+    answer(
+        window.page,
+        mcp={
+            "servers": [
+                {"name": "files", "state": "connected", "tools": ["read", "write"]},
+                {"name": "web", "state": "failed", "error": "connection refused"},
+            ]
+        },
+        skills={"skills": [{"name": "pdf", "source": "owner/name", "commit": "0123456789abcdef" * 2}]},
+        policy={
+            "rules": [
+                {
+                    "list": "operator",
+                    "index": 0,
+                    "rule": {"effect": "ask", "kind": "fetch", "expires": "2020-01-31T12:00:00Z"},
+                    "expired": True,
+                }
+            ]
+        },
+    )
+    window.enter(client.create())
+    setup = setup_tab(window)
+    lines = setup.get_by_role("listitem")
+    expect(lines).to_have_text(
+        [
+            "files connectedread, write",
+            "web failedconnection refused",
+            "pdf owner/name at 0123456789ab",
+            "ask kind fetchof the operator, expired 2020-01-31T12:00:00Z",
+        ]
+    )
+    assert faults(window) == []
+    window.page.unroute_all(behavior="wait")
+
+
+def answer(page: Page, **answers: object) -> None:
+    """Let the daemon say this of every session, as a real agent would make it."""
+    for name, told in answers.items():
+        page.route(f"**/v1/sessions/*/{name}", partial(fulfill, told))
+
+
+def fulfill(told: object, route: Route) -> None:
+    route.fulfill(json=told)
