@@ -10,7 +10,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs check fmt gen lock sdk bench torture load faults record clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench torture load faults record clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ doors: .venv/dev agents inspector $(OPENCODE_SDK) ## Test the doors with the rea
 
 diffs: .venv/dev agents ## Test that `patch` can apply every diff of every agent, or of one (AGENT=codex)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
+
+long: .venv/dev compiled agents inspector ## Run the tests that `make test` leaves out because each takes half a minute or more
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long $(ARGS)
 
 check: .venv/dev ## Check format, lint, types, layers and generated files
 	$(BIN)/ruff format --check .

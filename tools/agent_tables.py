@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.agents.credentials import KeyFile
 from sandbox_agent.install.publishers import (
     MAIN_MACHINES,
@@ -106,6 +106,13 @@ def workspaces() -> str:
         ["agent", "reads from the workspace"],
         [[name, agent.reads_from_workspace] for name, agent in AGENTS.items() if agent.reads_from_workspace],
     )
+
+
+def unasked() -> str:
+    """What each agent does without asking."""
+    agents = {**AGENTS, "ACP programs": TRANSLATORS["acp"]}
+    rows = [[name, agent.unasked] for name, agent in agents.items() if agent.unasked]
+    return _table(["agent", "does without asking"], rows)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

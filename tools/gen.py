@@ -95,6 +95,7 @@ def agents() -> str:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/credentials.md": {"sources": agent_tables.credentials, "reach": agent_tables.reach},
     "docs/install.md": {"downloads": agent_tables.downloads, "machines": agent_tables.machines},
+    "docs/permissions.md": {"unasked": agent_tables.unasked},
     "docs/security.md": {"workspaces": agent_tables.workspaces},
 }
 """Tables in pages that are otherwise written by hand."""

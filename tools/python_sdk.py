@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, processes
+from sandbox_agent.schema import answers, changes, files, inputs, mcp, policy, processes, skills, usage
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -114,7 +114,7 @@ def operations() -> str:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 {_imports()}
 from ..call import Answer, call, new_key, segment
@@ -198,8 +198,13 @@ def _imports() -> str:
         f"from ...schema.changes import {declared_in(changes)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
+        f"from ...schema.policy import PolicyRule, {declared_in(policy)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
+        "from ...schema.limits import Limits\n"
+        f"from ...schema.mcp import {declared_in(mcp)}\n"
         "from ...schema.sessions import SessionInfo\n"
+        f"from ...schema.skills import SkillSource, {declared_in(skills)}\n"
+        f"from ...schema.usage import {declared_in(usage)}\n"
         "from ...schema.tools import Tool, ToolImage\n"
     )
 

@@ -308,8 +308,8 @@ _CHANGES = [
 _MCP_META = {"codex_approval_kind": "mcp_tool_call", "tool_params": {}}
 _NETWORK = {"network": {"enabled": True}, "fileSystem": None}
 
-_COMMAND_REPLIES = ({"decision": "accept"}, {"decision": "acceptForSession"}, {"decision": "decline"})
-APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any, Any]]] = [
+_COMMAND_REPLIES = ({"decision": "accept"}, {"decision": "decline"})
+APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any]]] = [
     ("item/commandExecution/requestApproval", {"itemId": "c1", "command": "ls", "cwd": "/ws"}, _COMMAND_REPLIES),
     (
         "item/commandExecution/requestApproval",
@@ -322,7 +322,6 @@ APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any, Any]]] = [
         {"itemId": "p1", "cwd": "/ws", "reason": "net", "permissions": _NETWORK},
         (
             {"permissions": _NETWORK, "scope": "turn"},
-            {"permissions": _NETWORK, "scope": "session"},
             {"permissions": {}, "scope": "turn"},
         ),
     ),
@@ -331,7 +330,6 @@ APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any, Any]]] = [
         {"serverName": "demo", "mode": "form", "message": "Allow?", "_meta": _MCP_META},
         (
             {"action": "accept", "content": {}, "_meta": None},
-            {"action": "accept", "content": {}, "_meta": {"persist": "session"}},
             {"action": "decline", "content": None, "_meta": None},
         ),
     ),
@@ -339,17 +337,19 @@ APPROVALS: list[tuple[str, dict[str, Any], tuple[Any, Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "replies"), APPROVALS)
-@pytest.mark.parametrize(("n", "reply"), [(0, "once"), (1, "always"), (2, "reject")])
+@pytest.mark.parametrize(("n", "reply"), [(0, "once"), (0, "always"), (1, "reject")])
 def test_a_decision_is_read_back(
-    method: str, params: dict[str, Any], replies: tuple[Any, Any, Any], n: int, reply: Reply
+    method: str, params: dict[str, Any], replies: tuple[Any, Any], n: int, reply: Reply
 ) -> None:
+    """An "always" is remembered by the daemon alone: codex would no longer ask, and a rule could deny nothing."""
     link = Link()
     link.start_turn()
     key = link.ask(method, **params)
     assert list(link.scribe.pending) == [key]
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
-    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(reply))
+    told: Reply = "reject" if reply == "reject" else "once"
+    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(told))
     assert link.wire._rpc.open_requests == link.reader._rpc.open_requests == {}
 
 
@@ -1073,7 +1073,7 @@ def test_a_call_has_a_kind_and_a_title(item: dict[str, Any], name: str, kind: st
     ("method", "params", "kind", "title"),
     [
         ("item/commandExecution/requestApproval", {"itemId": "c", "command": "sh -c 'rm a'"}, "command", "rm a"),
-        ("item/commandExecution/requestApproval", {"itemId": "c", "networkApprovalContext": {"host": "h"}}, "other", "h"),
+        ("item/commandExecution/requestApproval", {"itemId": "c", "networkApprovalContext": {"host": "h"}}, "fetch", "h"),
         ("item/fileChange/requestApproval", {"itemId": "x"}, "edit", "/ws/a"),
         ("item/permissions/requestApproval", {"itemId": "p", "reason": "need network"}, "other", "need network"),
         (

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.daemons import SECONDS
 
 from sandbox_agent.cli.command_line import GUIDE, ROOT_EXAMPLES, parse, parser
 from sandbox_agent.cli.main import main
@@ -25,7 +26,11 @@ from .conftest import TOKEN, Cli, command
 def test_every_operation_has_a_command() -> None:
     for op in OPERATIONS.values():
         group, verb = op.name.split(".")
-        words = [group, verb.replace("_", "-"), *(f"x{n}" for n, _ in enumerate(op.path_fields))]
+        words = [
+            group.replace("_", "-"),
+            verb.replace("_", "-"),
+            *(f"x{n}" for n, _ in enumerate(op.path_fields)),
+        ]
         words += ["path"] if op.takes_bytes else []
         words += op.words
         words += ["--agent", "mock"] if "agent" in op.body_fields else []
@@ -33,6 +38,8 @@ def test_every_operation_has_a_command() -> None:
         words += {"permissions.reply": ["--reply", "once"], "questions.reply": ["--answer", "a"]}.get(
             op.name, []
         )
+        words += ["--source", "/srv"] if "sources" in op.body_fields else []
+        words += ["--input", "ls"] if op.name == "policy.test" else []
         if group == "processes":
             [told] = [one for one in COMMANDS if one.name == " ".join(words[:2])]
             words += [f"{one.flag}=1" for one in told.arguments if one.required and one.place != "path"]
@@ -210,7 +217,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     line = b'{"dir":"cmd","t":0,"msg":["mock","--conversation","c"]}\n'
     line += b'{"dir":"out","t":0,"msg":{"type":"ready","conversation":"c"}}\n'
     done = subprocess.run(
-        command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=30
+        command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=SECONDS
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -219,7 +226,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
 def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
     with open("/dev/full", "wb") as full:
         failed = subprocess.run(
-            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30
+            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS
         )
     assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
 
@@ -236,5 +243,5 @@ def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> No
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=10)[1] == b""
+        assert process.communicate(timeout=SECONDS)[1] == b""
     assert process.returncode == 130

@@ -34,6 +34,9 @@ FEATURES = {
         Feature("permission_once", "Permission: once"),
         Feature("permission_always", "Permission: always"),
         Feature("permission_reject", "Permission: reject"),
+        Feature("rule_allow", "Rule: allowed without asking"),
+        Feature("rule_deny", "Rule: denied with a reason, also in bypass"),
+        Feature("rule_read", "Rule: denied reading"),
         Feature("question_answered", "Questions answered"),
         Feature("question_multi_select", "Question with several choices"),
         Feature("question_rejected", "Question rejected"),
@@ -63,6 +66,7 @@ FEATURES = {
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
+        Feature("skills", "Skills", NO_LOG),
         Feature("client_tool", "Tool of the client"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
@@ -72,6 +76,7 @@ FEATURES = {
         Feature("error_cut", "Model error: cut stream", NO_ERRORS),
         Feature("terminate", "Terminate leaves no process"),
         Feature("two_sessions", "Two sessions at once"),
+        Feature("budget", "Budget ends a running turn", "a real model does not spend on demand"),
     )
 }
 

@@ -25,7 +25,9 @@ from sandbox_agent.schema.events import (
     TurnEnded,
     TurnStarted,
 )
+from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
+from sandbox_agent.schema.policy import RuleReference
 
 from .client import (
     DaemonProcess,
@@ -42,7 +44,7 @@ from .client import (
 )
 from .features import FEATURES, feature
 from .gaps import OWN_WAYS, WITHOUT, check_of
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live, contents
 from .tried import TRIED
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -107,7 +109,8 @@ def test_a_message_that_begins_with_a_slash_is_text(live: Live) -> None:
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
     assert turn.prompt == live.echo("/compact and /help are words")
     asked = live.asked_model(lambda request: request.kind == "turn" and "are words" in request.prompt)
-    assert asked.prompt.strip().startswith("/compact and /help are words")
+    invisible = " \n\u2060"
+    assert asked.prompt.lstrip(invisible).startswith("/compact and /help are words")
 
 
 @feature("prompt_template")
@@ -215,13 +218,28 @@ def test_reports_a_change_as_a_diff(live: Live) -> None:
 @feature("mcp")
 def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
     servers = {"demo": {"command": sys.executable, "args": [MCP_SERVER]}}
-    turn = live.session(permissionMode="bypass", mcp=servers).run(
-        live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo.")
-    )
+    session = live.session(permissionMode="bypass", mcp=servers)
+    turn = session.run(live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo."))
     calls = [call for call in turn.calls if "add" in call.name]
     assert [msgspec.json.decode(call.arguments) for call in calls] == [{"a": 2, "b": 3}]
     (result,) = (result for result in turn.results if result.call_id == calls[0].call_id)
     assert "5" in result.output
+    (server,) = session.call("GET", "/mcp")["servers"]
+    assert server["state"] == ("connected" if live.behaviour.reports_mcp else "unknown")
+    assert server.get("tools", ["add"]) == ["add"]
+
+
+@feature("skills")
+def test_the_model_is_told_of_a_skill(live: Live) -> None:
+    before = contents(live.workspace)
+    with_skill, without = live.skilled_session(), live.session()
+    for session, expected in ((with_skill, SKILL_WORDS), (without, ())):
+        mark = random_id("prompt")
+        session.run(live.echo(f"The prompt {mark}."))
+        asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
+        assert {each.found for each in asked} == {frozenset(expected)}
+    assert [each["name"] for each in with_skill.call("GET", "/skills")["skills"]] == [SKILL_WORDS[0]]
+    assert contents(live.workspace) == before
 
 
 WEATHER = {
@@ -307,6 +325,42 @@ def test_does_not_do_what_was_rejected(live: Live) -> None:
     results = [item for item in turn.items if item.kind == "tool_result"]
     assert [item.status for item in results] == ["failed"]
     assert turn.stop_reason == "end_turn"
+
+
+@feature("rule_allow")
+def test_a_rule_allows_without_asking(live: Live) -> None:
+    session = live.session(policy=[{"effect": "allow", "command": "touch *"}])
+    turn = session.run(live.command("touch allowed.txt"))
+    assert (live.workspace / "allowed.txt").exists()
+    decided = {(each.status, each.metadata.decided_by) for each in turn.data(PermissionResolved)}
+    assert decided == {("accept", "rule")}
+
+
+@feature("rule_deny")
+def test_a_rule_denies_with_a_reason_also_in_bypass(live: Live) -> None:
+    reason = "Only the owner makes files here."
+    session = live.session(
+        permissionMode="bypass", policy=[{"effect": "deny", "command": "touch denied*", "reason": reason}]
+    )
+    turn = session.run(live.command("touch denied.txt"))
+    assert not (live.workspace / "denied.txt").exists()
+    denied = [each for each in turn.data(PermissionResolved) if each.status == "reject"]
+    assert {each.metadata.decided_by for each in denied} == {"rule"}
+    assert {each.metadata.rule for each in denied} == {RuleReference("session", 0, reason)}
+    if live.behaviour.tells_reasons and not live.real:
+        assert reason in turn.text
+    turn = session.run(live.command("touch fine.txt"))
+    assert turn.asked_client == []
+    assert (live.workspace / "fine.txt").exists()
+
+
+@feature("rule_read")
+def test_a_rule_denies_reading(live: Live) -> None:
+    (live.workspace / "note.txt").write_text("the note says plum\n")
+    session = live.session(permissionMode="bypass", policy=[{"effect": "deny", "kind": "read"}])
+    turn = session.run(live.say("read", "note.txt", "Read the file note.txt, and repeat it."))
+    assert "plum" not in turn.text
+    assert "rule" in {each.metadata.decided_by for each in turn.data(PermissionResolved)}
 
 
 @feature("switch_permission_mode")
@@ -505,6 +559,21 @@ def test_reports_a_turns_usage(live: Live) -> None:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
     total = session.info["usage"]
     assert (total["inputTokens"], total["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+
+
+@feature("budget")
+def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
+    session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
+    turn = session.run(live.say("spend", "5", ""))
+    assert turn.stop_reason == "limit"
+    assert len(turn.calls) in (3, 4)
+    assert turn.usage is not None
+    assert turn.usage.input_tokens in (30_000, 40_000)
+    with pytest.raises(Refused) as refused:
+        session.send(live.say("text", "", ""))
+    assert refused.value.status == 409
+    session.call("PATCH", "", {"limits": {"maxTokens": None, "maxCostUsd": None}})
+    assert session.run(live.say("text", "", "")).text == HELLO
 
 
 # -- files ------------------------------------------------------------------------------------

@@ -20,8 +20,16 @@ from tests.session.world import (
 )
 
 from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavailable
-from sandbox_agent.schema.events import AskedQuestion, SessionEnded, TurnEnded, TurnStarted
-from sandbox_agent.schema.inputs import Answer
+from sandbox_agent.schema.events import (
+    AskedQuestion,
+    PermissionResolved,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+)
+from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.limits import SessionLimits
+from sandbox_agent.schema.policy import PolicyRule, RuleReference
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import effects, inputs
 from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running
@@ -29,18 +37,18 @@ from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Re
 S = "s"
 
 
-def session() -> tuple[ToyWorld, Actor]:
+def session(**limits: float) -> tuple[ToyWorld, Actor]:
     """A session with its agent, and nothing going on."""
     world = ToyWorld()
-    command = world.create(S)
+    command = world.create(S, SessionLimits(**limits))  # type: ignore[arg-type]
     world.open(S)
     world.settle()
     assert command.answer.problem is None
     return world, world.actors[S]
 
 
-def running() -> tuple[ToyWorld, Actor]:
-    world, actor = session()
+def running(**limits: float) -> tuple[ToyWorld, Actor]:
+    world, actor = session(**limits)
     sent = send(world)
     world.settle()
     assert isinstance(actor.core.phase, Running)
@@ -594,3 +602,96 @@ def test_a_tool_that_waits_is_gone_after_a_kill() -> None:
     assert world.store.pending(S) == []
     assert world.tool_requests(S)["t"]["decided_by"] == "daemon"
     assert stop_reasons(world) == ["outcome_unknown"]
+
+
+# -- rules --------------------------------------------------------------------------------------
+
+NO_COMMANDS = PolicyRule("deny", kind="command", reason="Not here.")
+
+
+def resolved(world: ToyWorld) -> list[tuple[str, str | None, RuleReference | None]]:
+    found = (event.data for event in world.events(S) if isinstance(event.data, PermissionResolved))
+    return [(data.status, data.metadata.decided_by, data.metadata.rule) for data in found]
+
+
+def modes_told(actor: Actor) -> list[str]:
+    switches = (said for said in words(actor) if isinstance(said, effects.Switch))
+    return [said.settings.permission_mode for said in switches]
+
+
+def test_a_rule_denies_with_its_reason_and_says_which_it_is() -> None:
+    world, actor = running()
+    world.operator = (PolicyRule("allow", kind="edit"), NO_COMMANDS)
+    actor.feed(ask_permission("k"))
+    actor.feed(ask_permission("e", "edit"))
+    world.settle()
+    assert words(actor)[1:] == [
+        effects.GiveDecision("k", Decision("reject", "Not here.")),
+        effects.GiveDecision("e", Decision("once")),
+    ]
+    assert resolved(world) == [
+        ("reject", "rule", RuleReference("operator", 1, "Not here.")),
+        ("accept", "rule", RuleReference("operator", 0)),
+    ]
+
+
+def test_in_bypass_under_a_deny_the_daemon_answers_instead_of_the_agent() -> None:
+    world, actor = session()
+    world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass"))
+    world.settle()
+    world.ask(S, lambda id: inputs.Configure(id, policy=(NO_COMMANDS,)))
+    send(world)
+    world.settle()
+    actor.feed(ask_permission("k"))
+    actor.feed(ask_permission("e", "edit"))
+    world.settle()
+    assert resolved(world) == [
+        ("reject", "rule", RuleReference("session", 0, "Not here.")),
+        ("accept", "daemon", None),
+    ]
+    world.ask(S, lambda id: inputs.Configure(id, policy=()))
+    world.settle()
+    assert modes_told(actor) == ["bypass", "default", "bypass"]
+    assert actor.end.view is not None
+    assert actor.end.view.record.settings.permission_mode == "bypass"
+
+
+def test_a_process_that_starts_in_bypass_under_a_deny_is_not_told_to_bypass() -> None:
+    world, actor = session()
+    world.operator = (NO_COMMANDS,)
+    world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass", policy=(NO_COMMANDS,)))
+    world.settle()
+    world.exit(S)
+    send(world)
+    world.settle()
+    world.answer_lookups()
+    world.settle()
+    world.open(S)
+    world.settle()
+    assert isinstance(actor.core.link, Open)
+    assert (actor.core.link.settings.permission_mode, actor.core.link.stale) == ("default", False)
+
+
+def test_a_client_cannot_allow_what_a_rule_denies_by_now() -> None:
+    world, actor = running()
+    actor.feed(ask_permission("k"))
+    world.settle()
+    asked = waiting(world)
+    world.operator = (NO_COMMANDS,)
+    allowed = world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
+    world.settle()
+    assert status(allowed) == 403
+    assert waiting(world) == asked
+    rejected = world.ask(S, lambda id: inputs.Decide(id, asked, Decision("reject")))
+    world.settle()
+    assert rejected.answer is None
+
+
+def test_a_sessions_rules_survive_a_kill() -> None:
+    world, _ = session()
+    world.ask(S, lambda id: inputs.Configure(id, policy=(NO_COMMANDS,)))
+    world.settle()
+    world.kill()
+    record = world.store.session(S)
+    assert record is not None
+    assert record.policy == (NO_COMMANDS,)

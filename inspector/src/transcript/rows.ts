@@ -24,6 +24,7 @@ export interface Row {
 const TELLING = new Set([
   "compaction",
   "injected",
+  "limit",
   "notice",
   "permission_denied",
   "pi.notify",

@@ -17,6 +17,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an agent with its install state, version, credentials and capabilities. */
+        get: operations["agents.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{agent}/install": {
         parameters: {
             query?: never;
@@ -91,7 +108,10 @@ export interface paths {
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Change the title, model, variant or modes of a session; while it runs if the agent supports that. */
+        /**
+         * Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+         * @description Queued messages that a limit kept waiting start as soon as it is raised.
+         */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -179,6 +199,40 @@ export interface paths {
          *     agent could not resume the conversation.
          */
         post: operations["sessions.suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's MCP servers, with the state and the tools that its agent reports. */
+        get: operations["sessions.mcp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's skills, with their sources and commits. */
+        get: operations["sessions.skills"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -445,6 +499,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/config/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an MCP server of a directory. */
+        get: operations["config.get_mcp"];
+        /**
+         * Add an MCP server to a directory, or replace it.
+         * @description Sessions that are created in the directory from then on get it, unless they have a server of that name.
+         */
+        put: operations["config.set_mcp"];
+        post?: never;
+        /** Remove an MCP server from a directory. Sessions that have it keep it. */
+        delete: operations["config.delete_mcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an entry of the skills of a directory. */
+        get: operations["config.get_skills"];
+        /**
+         * Add skills to a directory, or replace them.
+         * @description Sessions that are created in the directory from then on get them. Their sources are read at that time.
+         */
+        put: operations["config.set_skills"];
+        post?: never;
+        /** Remove skills from a directory. Sessions that have them keep them. */
+        delete: operations["config.delete_skills"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/events": {
         parameters: {
             query?: never;
@@ -701,6 +799,43 @@ export interface paths {
          *     point outside, names that pass through a link, devices.
          */
         post: operations["fs.upload_batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the rules of a session: the operator's, then its own. */
+        get: operations["policy.show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/policy/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+         * @description An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks for.
+         */
+        post: operations["policy.test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -978,6 +1113,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up tokens and cost, as the agents reported them.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
+         *     Turns of deleted sessions are included.
+         */
+        get: operations["usage.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1012,6 +1168,11 @@ export interface components {
              * @default null
              */
             size?: number | null;
+            /**
+             * @description What a session may choose, if `config` is set and the agent can say it.
+             * @default null
+             */
+            configOptions?: components["schemas"]["ConfigOption"][] | null;
         };
         /**
          * Capabilities
@@ -1056,6 +1217,26 @@ export interface components {
             status?: boolean;
             /** @default false */
             sharedProcess?: boolean;
+        };
+        /**
+         * ConfigOption
+         * @description A selection, as the Agent Client Protocol writes it.
+         */
+        ConfigOption: {
+            id: string;
+            name: string;
+            category: string;
+            currentValue: string;
+            options: components["schemas"]["OptionValue"][];
+            /** @enum {unknown} */
+            type?: "select";
+        };
+        /** OptionValue */
+        OptionValue: {
+            value: string;
+            name: string;
+            /** @default null */
+            description?: string | null;
         };
         /** Installed */
         Installed: {
@@ -1130,10 +1311,16 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
+            /** @default 0 */
+            turns?: number;
+            /** @default {} */
+            limits?: components["schemas"]["SessionLimits"];
+            /** @default null */
+            limitReached?: components["schemas"]["ReachedLimit"] | null;
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value.
+         * @description The sum of a session's turns, including the running one, in camelCase like all REST bodies; for the context, the latest value.
          */
         SessionUsage: {
             /** @default null */
@@ -1153,10 +1340,100 @@ export interface components {
             /** @default null */
             contextWindow?: number | null;
         };
+        /**
+         * SessionLimits
+         * @description The limits of a session; what is absent is not limited.
+         */
+        SessionLimits: {
+            /**
+             * @description Turns that may start.
+             * @default null
+             */
+            maxTurns?: number | null;
+            /**
+             * @description Cost of all turns in US dollars, as the agent reports it.
+             * @default null
+             */
+            maxCostUsd?: number | null;
+            /**
+             * @description Input and output tokens of all turns.
+             * @default null
+             */
+            maxTokens?: number | null;
+            /**
+             * @description Seconds that a turn may take.
+             * @default null
+             */
+            maxTurnSeconds?: number | null;
+            /**
+             * @description Seconds from the creation of the session.
+             * @default null
+             */
+            maxSessionSeconds?: number | null;
+        };
+        /**
+         * ReachedLimit
+         * @description A limit that a session has reached.
+         */
+        ReachedLimit: {
+            /** @enum {unknown} */
+            limit: "maxCostUsd" | "maxSessionSeconds" | "maxTokens" | "maxTurnSeconds" | "maxTurns";
+            value: number;
+            used: number;
+        };
         /** SentMessage */
         SentMessage: {
             turnId: string;
             queued: boolean;
+        };
+        /** McpServerList */
+        McpServerList: {
+            servers: components["schemas"]["McpServerInfo"][];
+        };
+        /**
+         * McpServerInfo
+         * @description An MCP server of a session.
+         */
+        McpServerInfo: {
+            /**
+             * @description `unknown` if the agent has not said, does not say, or does not run.
+             * @enum {unknown}
+             */
+            state?: "connected" | "disabled" | "failed" | "needs_auth" | "pending" | "unknown";
+            /**
+             * @description Why it failed.
+             * @default null
+             */
+            error?: string | null;
+            /**
+             * @description Names of its tools, if the agent says them.
+             * @default null
+             */
+            tools?: string[] | null;
+            name: string;
+        };
+        /** SkillList */
+        SkillList: {
+            skills: components["schemas"]["Skill"][];
+        };
+        /**
+         * Skill
+         * @description A skill that a session has.
+         */
+        Skill: {
+            name: string;
+            /** @default  */
+            description?: string;
+            /**
+             * @description The source it comes from.
+             * @default
+             */
+            source?: string;
+            /**
+             * @description The commit, if the source is a repository.
+             * @default null
+             */
+            commit?: string | null;
         };
         /** Queue */
         Queue: {
@@ -1220,6 +1497,19 @@ export interface components {
             /** @enum {unknown} */
             kind?: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
             title?: string;
+            /** @default null */
+            rule?: components["schemas"]["RuleReference"] | null;
+        };
+        /**
+         * RuleReference
+         * @description The rule that decided.
+         */
+        RuleReference: {
+            /** @enum {unknown} */
+            list: "operator" | "session";
+            index: number;
+            /** @default null */
+            reason?: string | null;
         };
         /** QuestionList */
         QuestionList: {
@@ -1347,6 +1637,96 @@ export interface components {
              */
             arguments?: string;
         };
+        /**
+         * McpServer
+         * @description An MCP server: a command to run, or a URL to reach.
+         */
+        McpServer: {
+            /** @default null */
+            command?: string | null;
+            /** @default [] */
+            args?: string[];
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default null */
+            url?: string | null;
+            /** @default {} */
+            headers?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `local` (or `stdio`) with `command`, `remote` (or `http`) with `url`; optional.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Working directory of the command, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description Headers whose values are in variables: header to variable.
+             * @default {}
+             */
+            envHeaders?: {
+                [key: string]: string;
+            };
+        };
+        /** SkillsConfig */
+        SkillsConfig: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
+        };
+        /**
+         * SkillSource
+         * @description Where skills come from: a folder, or a git repository.
+         */
+        SkillSource: {
+            /**
+             * @description `local`: a folder of the daemon's machine. `git`: a URL. `github`: `owner/name`.
+             * @enum {unknown}
+             */
+            type: "git" | "github" | "local";
+            /** @description The folder, URL or repository. */
+            source: string;
+            /**
+             * @description Branch, tag or commit of a repository (default: its default branch).
+             * @default null
+             */
+            ref?: string | null;
+            /**
+             * @description Folder inside the source.
+             * @default null
+             */
+            subpath?: string | null;
+            /**
+             * @description Names of the skills to take (default: all).
+             * @default null
+             */
+            skills?: string[] | null;
+        };
         /** EventPage */
         EventPage: {
             events: components["schemas"]["Event"][];
@@ -1431,6 +1811,121 @@ export interface components {
             paths: string[];
             /** @description More paths were written than are listed. */
             truncated: boolean;
+        };
+        /** PolicyList */
+        PolicyList: {
+            /** @description The operator's rules, then the session's, in their order. */
+            rules: components["schemas"]["ListedRule"][];
+        };
+        /** ListedRule */
+        ListedRule: {
+            /**
+             * @description Whose rule it is.
+             * @enum {unknown}
+             */
+            list: "operator" | "session";
+            /** @description Its position in that list, from 0. */
+            index: number;
+            rule: components["schemas"]["PolicyRule"];
+            /** @default false */
+            expired?: boolean;
+        };
+        /**
+         * PolicyRule
+         * @description What to do with a request that matches every given field. An unknown field is refused: a typo must not widen a rule.
+         */
+        PolicyRule: {
+            /**
+             * @description `allow`, `ask` or `deny`.
+             * @enum {unknown}
+             */
+            effect: "allow" | "ask" | "deny";
+            /**
+             * @description Name of the agent; `*` is a wildcard.
+             * @default null
+             */
+            agent?: string | null;
+            /**
+             * @description What the tool does.
+             * @default null
+             */
+            kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
+            /**
+             * @description The agent's name of the tool; `*` is a wildcard.
+             * @default null
+             */
+            tool?: string | null;
+            /**
+             * @description Words of a command, e.g. `git *`. `allow` must match the whole command, `deny` and `ask` match its beginning.
+             * @default null
+             */
+            command?: string | null;
+            /**
+             * @description File after links are resolved, e.g. `src/**`; relative to the session's directory.
+             * @default null
+             */
+            path?: string | null;
+            /**
+             * @description Host that is contacted, e.g. `*.example.com`.
+             * @default null
+             */
+            host?: string | null;
+            /**
+             * @description Why; the agent is told when it is denied.
+             * @default null
+             */
+            reason?: string | null;
+            /**
+             * @description When the rule ends, e.g. `2030-01-31T12:00:00Z`.
+             * @default null
+             */
+            expires?: string | null;
+        };
+        /** PolicyVerdict */
+        PolicyVerdict: {
+            /**
+             * @description What would happen; `ask` waits for a client.
+             * @enum {unknown}
+             */
+            outcome: "allow" | "ask" | "deny";
+            /**
+             * @description What decides.
+             * @enum {unknown}
+             */
+            decidedBy: "permissionMode" | "rule";
+            /** @description The request in parts; the strictest answer counts. */
+            parts: components["schemas"]["JudgedPart"][];
+            /**
+             * @description The rule that decides.
+             * @default null
+             */
+            rule?: components["schemas"]["RuleReference"] | null;
+            /**
+             * @description What the agent is told.
+             * @default null
+             */
+            message?: string | null;
+        };
+        /**
+         * JudgedPart
+         * @description A command, file or host of a request, and what the rules say about it.
+         */
+        JudgedPart: {
+            /** @enum {unknown} */
+            kind: "command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task";
+            text: string;
+            /**
+             * @description Absent if no rule matches.
+             * @default null
+             */
+            effect?: ("allow" | "ask" | "deny") | null;
+            /** @default null */
+            rule?: components["schemas"]["RuleReference"] | null;
+            /**
+             * @description Why it is not certain that the rule matches.
+             * @default null
+             */
+            why?: string | null;
         };
         /** ProcessList */
         ProcessList: {
@@ -1565,6 +2060,48 @@ export interface components {
             name: string;
             arguments: unknown;
         };
+        /** UsageReport */
+        UsageReport: {
+            /** @enum {unknown} */
+            by: "agent" | "day" | "model" | "session";
+            /** @description Days in order; other groups by cost, the highest first. */
+            rows: components["schemas"]["UsageSum"][];
+            total: components["schemas"]["UsageSum"];
+            /** @default null */
+            from?: string | null;
+            /** @default null */
+            to?: string | null;
+            /**
+             * @description There are more rows. The total includes them.
+             * @default false
+             */
+            truncated?: boolean;
+        };
+        /**
+         * UsageSum
+         * @description What some turns have spent. A sum is absent if nothing is known; otherwise it leaves out the turns without it.
+         */
+        UsageSum: {
+            /** @description The agent, model, session or day (UTC); null if the model is unknown, and in the total. */
+            key: string | null;
+            turns: number;
+            /** @description Turns whose tokens are unknown. */
+            turnsWithoutTokens: number;
+            /** @description Turns whose cost is unknown. */
+            turnsWithoutCost: number;
+            /** @default null */
+            inputTokens?: number | null;
+            /** @default null */
+            outputTokens?: number | null;
+            /** @default null */
+            cacheReadTokens?: number | null;
+            /** @default null */
+            cacheWriteTokens?: number | null;
+            /** @default null */
+            reasoningTokens?: number | null;
+            /** @default null */
+            costUsd?: number | null;
+        };
         /**
          * Progress
          * @description One step of an installation.
@@ -1669,10 +2206,25 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
+            /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
+            /**
+             * @description Rules for what the agent may do, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
+            /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
             /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
@@ -1685,26 +2237,20 @@ export interface components {
             toolTimeoutMs?: number | null;
         };
         /**
-         * McpServer
-         * @description An MCP server: a command to run, or a URL to reach.
+         * Limits
+         * @description Limits to set. An absent one stays as it is; null removes it.
          */
-        McpServer: {
-            /** @default null */
-            command?: string | null;
-            /** @default [] */
-            args?: string[];
-            /** @default {} */
-            env?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            url?: string | null;
-            /** @default {} */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            timeout_ms?: number | null;
+        Limits: {
+            /** @description Turns that may start. */
+            maxTurns?: number | null;
+            /** @description Cost of all turns in US dollars, as the agent reports it. */
+            maxCostUsd?: number | null;
+            /** @description Input and output tokens of all turns. */
+            maxTokens?: number | null;
+            /** @description Seconds that a turn may take. */
+            maxTurnSeconds?: number | null;
+            /** @description Seconds from the creation of the session. */
+            maxSessionSeconds?: number | null;
         };
         /**
          * Tool
@@ -1776,10 +2322,25 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
+            /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
             turnTimeoutMs?: number | null;
+            /**
+             * @description Rules for what the agent may do, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
+            /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
             /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
@@ -1803,6 +2364,16 @@ export interface components {
             agentMode?: string | null;
             /** @default null */
             permissionMode?: ("acceptEdits" | "bypass" | "default" | "plan") | null;
+            /**
+             * @description Replaces the session's rules.
+             * @default null
+             */
+            policy?: components["schemas"]["PolicyRule"][] | null;
+            /**
+             * @description Limits to change; null removes one, the others stay.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {
@@ -1880,6 +2451,87 @@ export interface components {
              */
             fresh?: boolean;
         };
+        /** SetMcpBody */
+        SetMcpBody: {
+            /**
+             * @description `local` with `command`, or `remote` with `url`.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Program of a local server.
+             * @default null
+             */
+            command?: string | null;
+            /**
+             * @description Arguments of the program.
+             * @default null
+             */
+            args?: string[] | null;
+            /**
+             * @description Environment variables of the program.
+             * @default null
+             */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Working directory of the program, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description URL of a remote server.
+             * @default null
+             */
+            url?: string | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Headers for the URL.
+             * @default null
+             */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Headers whose values are in variables.
+             * @default null
+             */
+            envHeaders?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description Not supported: send a token in a header.
+             * @default null
+             */
+            oauth?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** SetSkillsBody */
+        SetSkillsBody: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
+        };
         /** MoveEntryBody */
         MoveEntryBody: {
             /** @description Path to move. */
@@ -1896,6 +2548,38 @@ export interface components {
              * @default null
              */
             sessionId?: string | null;
+        };
+        /** TestPolicyBody */
+        TestPolicyBody: {
+            /** @description Agent that would make the request, e.g. `claude`. */
+            agent: string;
+            /** @description Input of the tool as JSON, or just its command, file or URL as text. */
+            input: unknown;
+            /**
+             * @description The agent's name of the tool, e.g. `Bash`.
+             * @default null
+             */
+            tool?: string | null;
+            /**
+             * @description What the tool does, if you do not name one.
+             * @default null
+             */
+            kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
+            /**
+             * @description Directory of the session (default: the daemon's).
+             * @default null
+             */
+            directory?: string | null;
+            /**
+             * @default default
+             * @enum {unknown}
+             */
+            permissionMode?: "acceptEdits" | "bypass" | "default" | "plan";
+            /**
+             * @description Rules of the session, after the operator's.
+             * @default []
+             */
+            policy?: components["schemas"]["PolicyRule"][];
         };
         /** CreateProcessBody */
         CreateProcessBody: {
@@ -2556,7 +3240,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     "agents.list": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2570,6 +3259,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "agents.get": {
+        parameters: {
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the agent, e.g. `claude`. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInfo"];
+                };
+            };
+            /** @description `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Any other problem, for example with the token, the host or the body. */
@@ -3488,6 +4223,88 @@ export interface operations {
             };
         };
     };
+    "sessions.mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sessions.skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sessions.queue": {
         parameters: {
             query?: {
@@ -3702,6 +4519,15 @@ export interface operations {
             };
             /** @description `invalid_request` */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `permission_denied` */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4537,6 +5363,354 @@ export interface operations {
             };
             /** @description `timeout` */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SetMcpBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillsConfig"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSkillsBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5729,6 +6903,89 @@ export interface operations {
             };
         };
     };
+    "policy.show": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "policy.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestPolicyBody"];
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVerdict"];
+                };
+            };
+            /** @description `invalid_request` or `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "processes.list": {
         parameters: {
             query?: {
@@ -6762,11 +8019,66 @@ export interface operations {
             };
         };
     };
+    "usage.get": {
+        parameters: {
+            query?: {
+                /** @description How to group the turns. */
+                by?: "agent" | "day" | "model" | "session";
+                /** @description Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset. */
+                from?: string | null;
+                /** @description Only turns that ended before this time. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 
 /** Method and path of every operation. */
 export const ROUTES = {
   "agents.list": "GET /v1/agents",
+  "agents.get": "GET /v1/agents/{agent}",
   "agents.install": "POST /v1/agents/{agent}/install",
   "agents.modes": "GET /v1/agents/{agent}/modes",
   "agents.models": "GET /v1/agents/{agent}/models",
@@ -6780,6 +8092,8 @@ export const ROUTES = {
   "sessions.cancel": "POST /v1/sessions/{session_id}/cancel",
   "sessions.terminate": "POST /v1/sessions/{session_id}/terminate",
   "sessions.suspend": "POST /v1/sessions/{session_id}/suspend",
+  "sessions.mcp": "GET /v1/sessions/{session_id}/mcp",
+  "sessions.skills": "GET /v1/sessions/{session_id}/skills",
   "sessions.queue": "GET /v1/sessions/{session_id}/queue",
   "sessions.withdraw": "DELETE /v1/sessions/{session_id}/queue/{turn_id}",
   "permissions.list": "GET /v1/sessions/{session_id}/permissions",
@@ -6795,6 +8109,12 @@ export const ROUTES = {
   "sessions.commands": "GET /v1/sessions/{session_id}/commands",
   "sessions.run_command": "POST /v1/sessions/{session_id}/commands/{name}",
   "sessions.compact": "POST /v1/sessions/{session_id}/compact",
+  "config.get_mcp": "GET /v1/config/mcp",
+  "config.set_mcp": "PUT /v1/config/mcp",
+  "config.delete_mcp": "DELETE /v1/config/mcp",
+  "config.get_skills": "GET /v1/config/skills",
+  "config.set_skills": "PUT /v1/config/skills",
+  "config.delete_skills": "DELETE /v1/config/skills",
   "sessions.events": "GET /v1/sessions/{session_id}/events",
   "sessions.events_sse": "GET /v1/sessions/{session_id}/events/sse",
   "events.sse": "GET /v1/events/sse",
@@ -6810,6 +8130,8 @@ export const ROUTES = {
   "fs.mkdir": "POST /v1/fs/mkdir",
   "fs.move": "POST /v1/fs/move",
   "fs.upload_batch": "POST /v1/fs/upload-batch",
+  "policy.show": "GET /v1/sessions/{session_id}/policy",
+  "policy.test": "POST /v1/policy/test",
   "processes.list": "GET /v1/processes",
   "processes.create": "POST /v1/processes",
   "processes.run": "POST /v1/processes/run",
@@ -6828,4 +8150,5 @@ export const ROUTES = {
   "system.metrics": "GET /metrics",
   "tool_calls.list": "GET /v1/sessions/{session_id}/tool-calls",
   "tool_calls.reply": "POST /v1/sessions/{session_id}/tool-calls/{call_id}/reply",
+  "usage.get": "GET /v1/usage",
 } as const satisfies Record<keyof operations, string>;

@@ -154,7 +154,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     const fallback = stopReason === null ? undefined : FAILURES[stopReason];
     if (this.#options.throwOnError === false || stopReason === null || fallback === undefined) return result;
     const error = result.errors.at(-1);
-    throw new TurnFailed(error?.message ?? fallback, error?.code ?? null, stopReason, transcript);
+    const limit = stopReason === "limit" ? limitOf(transcript) : null;
+    throw new TurnFailed(error?.message ?? limit ?? fallback, error?.code ?? null, stopReason, transcript);
   }
 
   #begin(): AsyncGenerator<Event, void, undefined> {
@@ -334,4 +335,12 @@ function resultOf(turnId: string, transcript: Transcript): TurnResult {
     errors: entries.filter((entry) => entry.kind === "error"),
     transcript,
   };
+}
+
+/** The limit that was reached last, in words. */
+function limitOf({ entries }: Transcript): string | null {
+  for (const entry of [...entries].reverse()) {
+    if (entry.kind === "status" && entry.label === "limit") return entry.detail;
+  }
+  return null;
 }

@@ -71,7 +71,7 @@ test("a turn that waits too long in the queue is withdrawn, and the running one 
   await running.sent;
   await assert.rejects(async () => await session.prompt("second", { timeoutMs: 300 }), {
     name: "TurnTimeout",
-    message: "the turn took longer than 300 ms",
+    message: "the turn took longer than 0.3 s",
   });
   assert.equal((await client.getQueue(session.id)).messages.length, 0);
   assert.equal((await session.info()).state, "running");
@@ -146,7 +146,7 @@ test("a prompt's events are its own turn, also when it waited in the queue and o
 
 test("a message that is withdrawn gives a turn without a start", async () => {
   const session = await mock();
-  const running = session.prompt("slow");
+  const running = session.prompt("slow 60");
   await running.sent;
   const waiting = session.prompt("later");
   const { turnId, queued } = await waiting.sent;

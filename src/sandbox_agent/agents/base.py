@@ -17,7 +17,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -25,11 +25,13 @@ from msgspec import Struct
 from ..schema.events import SessionMetadata, Source
 from ..schema.features import Capabilities, Catalogue, Command, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
+from ..schema.mcp import McpState
 from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
 from .frames import InFrame, OutFrame, native_of
-from .scribe import Frame, Scribe
+from .plain_asks import plain_ask
+from .scribe import Ask, Frame, Scribe
 
 logger = logging.getLogger("sandbox_agent.agents")
 
@@ -63,6 +65,8 @@ class Conversation:
         """A cancel was requested in the running turn; the next prompt clears it."""
         self.can_resume = True
         """Another process can resume it, so an idle process may be stopped."""
+        self.mcp: dict[str, McpState] = {}
+        """What the agent has said about its MCP servers."""
         self._metadata = start.metadata
         self.scribe.frame = wire.frame
         self.scribe.calls.changes.directory = start.settings.directory
@@ -367,18 +371,26 @@ class Agent(ABC):
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent does not have, each with the reason; the suite verifies it.
     """
+    reaches_sse: ClassVar[bool] = False
+    """It supports MCP servers that use the older transport SSE."""
     makes_in_git: ClassVar[tuple[str, ...]] = ()
     """Files that it creates in the `.git` of the user's repository: removed unless they existed before."""
     notes: ClassVar[tuple[str, ...]] = ()
     """What a user should know before choosing this agent; for docs/agents.md."""
     reads_from_workspace: ClassVar[str] = ""
     """The settings it reads from its working directory; for docs/security.md."""
+    unasked: ClassVar[str] = ""
+    """What it does without asking, so that no rule can stop it; for docs/permissions.md."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         """The command line. A shared server is started without a conversation and ignores the last two
         arguments.
         """
+
+    def server_settings(self, settings: Settings) -> str:
+        """The settings that a shared server is started with. Sessions that differ in them do not share one."""
+        return ""
 
     @abstractmethod
     def wire(self, world: World) -> Wire:
@@ -418,6 +430,10 @@ class Agent(ABC):
         listed = by_model.get(model or catalogue.default_model or "")
         choices = {each for variants in by_model.values() for each in variants} if listed is None else listed
         return variant in choices or not by_model
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        """The permission request that a call of this tool makes, so that rules can be tried out."""
+        return plain_ask(tool, "other", input)
 
     def metadata(self, version: str | None, settings: Settings) -> SessionMetadata:
         return SessionMetadata(

@@ -41,6 +41,7 @@ from .base import (
     Wire,
 )
 from .frames import InFrame
+from .plain_asks import command_in, hosts_in, plain_ask
 from .scribe import Ask, AskKind, Rule
 from .titles import title_of
 
@@ -153,6 +154,12 @@ class ErrorFrame(Frame, frozen=True, tag="error"):
     code: ErrorCode | None = None
 
 
+class Spent(Frame, frozen=True, tag="spent"):
+    """What the turn has spent so far."""
+
+    usage: Usage
+
+
 class TurnEnd(Frame, frozen=True, tag="turn_end"):
     stop_reason: StopReason
     usage: Usage | None = None
@@ -182,6 +189,7 @@ AnyFrame = (
     | Withdrawn
     | StatusFrame
     | ErrorFrame
+    | Spent
     | TurnEnd
     | End
     | Heartbeat
@@ -340,8 +348,21 @@ class MockWire(Wire):
                 scribe.result(id, output, exit_code=exit_code, failed=failed, extra=extra)
             case AskFrame(id, tool, input, kind, call, paths, diff):
                 rule = Rule(tool, arguments_of(input))
-                title = title_of(tool, input)
-                scribe.ask(id, Ask(tool, input, kind, call, paths, diff, needs=(rule,), title=title))
+                scribe.ask(
+                    id,
+                    Ask(
+                        tool,
+                        input,
+                        kind,
+                        call,
+                        paths,
+                        diff,
+                        needs=(rule,),
+                        title=title_of(tool, input),
+                        command=command_in(input),
+                        hosts=hosts_in(input),
+                    ),
+                )
             case QuestionFrame(id, questions, call):
                 scribe.question(id, questions, call=call)
             case PlanFrame(id, plan):
@@ -352,6 +373,8 @@ class MockWire(Wire):
                 scribe.status(label, payload, detail)
             case ErrorFrame(text, code):
                 scribe.error(text, code)
+            case Spent(spent):
+                scribe.spend(spent)
             case TurnEnd(stop_reason, usage):
                 scribe.end_turn(stop_reason, usage)
             case End():
@@ -427,6 +450,9 @@ class Mock(Agent):
         argv = [sys.executable, "-I", "-S", str(program), "--state", str(place.data_dir / "mock")]
         assert native_id is not None
         return Launch([*argv, "--resume" if resume else "--conversation", native_id])
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        return plain_ask(tool, KINDS.get(tool, "other"), input)
 
     def wire(self, world: World) -> Wire:
         return MockWire(world)

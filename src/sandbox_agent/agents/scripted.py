@@ -51,6 +51,10 @@ class Scripted(Struct, frozen=True):
     """A rejected question ends the turn: the model is not called again."""
     reports_arguments: bool = True
     """It reports which arguments a command takes."""
+    reports_mcp: bool = False
+    """It reports whether it is connected to an MCP server."""
+    tells_reasons: bool = True
+    """Its model is told why a request was rejected."""
     fails_late: bool = False
     """A resumed process begins with the message that failed, until it has read the new one. If the model
     fails at once, as none does over a network, that may be too late, and the new turn fails because of the

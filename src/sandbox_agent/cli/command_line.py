@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .operation_commands import add_operations
 from .own_commands import (
+    add_acp,
     add_copy,
     add_daemon,
     add_exec,
@@ -67,6 +68,7 @@ def parser(*, server_alone: bool = False) -> Parser:
         return root
     add_run(commands)
     add_gigacode(commands)
+    add_acp(commands)
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)
@@ -84,7 +86,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     if _is_bare_server(words):
         words = ["server", *words]
-    words, command = _parted(words)
+    words, command = _parted(_with_verb(words))
     args = parser(server_alone=words[0] == "server").parse_args(words)
     if command:
         args.words = command
@@ -105,6 +107,14 @@ def _without_api(argv: Sequence[str]) -> list[str]:
     place = _place_of_command(words)
     if words[place : place + 1] == ["api"]:
         del words[place]
+    return words
+
+
+def _with_verb(words: list[str]) -> list[str]:
+    """`usage` has a single command, which need not be named."""
+    place = _place_of_command(words)
+    if words[place : place + 1] == ["usage"] and words[place + 1 : place + 2] != ["get"]:
+        return [*words[: place + 1], "get", *words[place + 1 :]]
     return words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operation_commands import DIRECTORY, add_flag, add_mcp
+from .operation_commands import DIRECTORY, add_flag, add_mcp, add_sources
 from .parser import Parser, Subparsers, add_command, add_data_dir, add_group, add_json
 from .table import AGENTS, COMMANDS, SETTINGS
 
@@ -100,6 +100,12 @@ def add_run(commands: Subparsers[Parser]) -> None:
         "--timeout", metavar="TIME", help="Cancel the turn and fail after this time: 90, 90s, 10m, 2h."
     )
     run.add_argument(
+        "--max-cost-usd",
+        type=float,
+        metavar="USD",
+        help="End the turn when the session has cost this much, as the agent reports it.",
+    )
+    run.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",
@@ -111,6 +117,7 @@ def add_run(commands: Subparsers[Parser]) -> None:
         help="Send the agent's own variables even to a daemon of another user or on another machine.",
     )
     add_mcp(run, "MCP servers for a new session.")
+    add_sources(run, "Skills for a new session.")
     run.add_argument(
         "--attach",
         dest="attachments",
@@ -150,6 +157,29 @@ def add_gigacode(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- acp ----------------------------------------------------------------------------------------
+
+
+def add_acp(commands: Subparsers[Parser]) -> None:
+    acp = add_command(
+        commands,
+        "acp",
+        "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
+        "acp:acp",
+        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
+        "\neditor is closed, and the editor can load the session again.",
+        examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
+    )
+    acp.add_argument(
+        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
+    )
+    acp.add_argument(
+        "--session",
+        metavar="ID",
+        help="Session that the editor's new session opens; it is created if it does not exist.",
+    )
+
+
 # -- exec ---------------------------------------------------------------------------------------
 
 
@@ -160,7 +190,7 @@ def add_exec(commands: Subparsers[Parser]) -> None:
         "Run a command on the daemon's machine.",
         "exec:execute",
         more="Everything after `--` is the command. It ends when `exec` ends, and `exec` returns its exit code; after a signal, 128"
-        "\nplus the signal's number.",
+        "\nplus the signal's number; 127 if there is no such program, and 126 if it cannot be run.",
         examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
         "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     )

@@ -55,7 +55,11 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.limits import Limits, ReachedLimit, SessionLimits
+from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
+from ..schema.skills import SkillsConfig, SkillSource
+from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -128,6 +132,7 @@ __all__ = [
     "ItemDelta",
     "ItemStarted",
     "Json",
+    "Limits",
     "McpServer",
     "Message",
     "MethodNotAllowed",
@@ -144,6 +149,7 @@ __all__ = [
     "PermissionMetadata",
     "PermissionRequested",
     "PermissionResolved",
+    "PolicyRule",
     "PreconditionFailed",
     "Progress",
     "QuestionAnswer",
@@ -152,6 +158,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
+    "ReachedLimit",
     "Reasoning",
     "Reply",
     "Retry",
@@ -161,8 +168,11 @@ __all__ = [
     "SessionAlreadyExists",
     "SessionEnded",
     "SessionInfo",
+    "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
+    "SkillSource",
+    "SkillsConfig",
     "StatusPart",
     "StreamError",
     "Text",
@@ -184,6 +194,8 @@ __all__ = [
     "UnsupportedAgent",
     "UnsupportedMediaType",
     "Usage",
+    "UsageReport",
+    "UsageSum",
     "VersionMismatch",
 ]
 

@@ -28,6 +28,7 @@ from ..schema.items import (
     ItemStatus,
     Reasoning,
     Role,
+    StatusPart,
     Text,
     ToolCall,
     ToolKind,
@@ -91,6 +92,8 @@ class Transcript:
         """The last turn that started."""
         self.stop_reason: StopReason | None = None
         """How the last turn ended."""
+        self.limit: str | None = None
+        """The limit that was reached last, in words."""
         self.ended: SessionEnded | None = None
         self.offset = 0
         """Sequence of the last event; continue reading from here."""
@@ -179,6 +182,8 @@ class Transcript:
             match part:
                 case ToolCall() as call:
                     self._call(call, item)
+                case StatusPart("limit", detail):
+                    self.limit = detail
                 case ToolResult(call_id, output, exit_code):
                     tool = self._tool(call_id, item)
                     tool.output, tool.exit_code, tool.status = output, exit_code, item.status

@@ -1,1 +1,1 @@
-"""Doors: translations of the operations and the log into the protocols that other clients speak."""
+"""Doors: other protocols in front of the same sessions. Each translates its clients' requests into operations, and events back."""

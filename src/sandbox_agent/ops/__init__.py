@@ -8,12 +8,15 @@ from . import (
     attachments,
     changes,
     commands,
+    config,
     events,
     files,
+    policy,
     processes,
     sessions,
     system,
     tool_calls,
+    usage,
 )
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
@@ -27,10 +30,13 @@ __all__ = [
     "attachments",
     "changes",
     "commands",
+    "config",
     "events",
     "files",
+    "policy",
     "processes",
     "sessions",
     "system",
     "tool_calls",
+    "usage",
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from ..errors import Conflict, InvalidRequest, NotFound, SessionNotFound, Unavailable
+from ..errors import Conflict, InvalidRequest, NotFound, PermissionDenied, SessionNotFound, Unavailable
 from ..runtime.daemon import Daemon
 from ..schema.answers import PermissionList, QuestionList
 from ..schema.events import PermissionRequested, QuestionRequested
@@ -71,6 +71,7 @@ async def questions(daemon: Daemon, request: OneSession) -> QuestionList:
     "POST",
     "/v1/sessions/{session_id}/permissions/{permission_id}/reply",
     InvalidRequest,
+    PermissionDenied,
     SessionNotFound,
     NotFound,
     Conflict,

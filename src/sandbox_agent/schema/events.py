@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from .items import Item, Kind, Role, ToolKind, Visibility
+from .policy import RuleReference
 from .times import Time
 
 Source = Literal["agent", "daemon"]
@@ -91,6 +92,16 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return Usage(*map(_plus, self.__struct_fields__, mine, theirs))
 
+    def bounded(self) -> Usage:
+        """Without absurd numbers, which an agent could report and no database could sum up."""
+        numbers = dict(zip(self.__struct_fields__, msgspec.structs.astuple(self), strict=True))
+        return Usage(
+            **{name: min(max(value, 0), MOST_SPENT) for name, value in numbers.items() if value is not None}
+        )
+
+
+MOST_SPENT = 10**12
+"""Tokens, or dollars, of one turn."""
 
 _LATEST = {"context_tokens", "context_window"}
 
@@ -163,6 +174,8 @@ class PermissionMetadata(Struct, frozen=True, omit_defaults=True):
     # Sent with every permission, as in a tool call.
     kind: ToolKind = field(default_factory=lambda: "other")
     title: str = field(default_factory=lambda: "")
+    rule: RuleReference | None = None
+    """The rule that decided, if one of a list did rather than an earlier "always"."""
 
 
 class Permission(Data, frozen=True):

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from .ids import MakeId, counting_ids, random_id
+from .policy import PolicyRule
 
 MOST_LOOKED_AT = 256 * 1024
 """The largest file that is read. It is read directly on the event loop, which takes about 0.1 ms."""
@@ -47,6 +48,8 @@ class World(Struct, frozen=True):
     """A path with its links resolved."""
     look: Callable[[str], FileState | None] = _sees_nothing
     """The current state of a small file; None if it cannot be read."""
+    operator_rules: Callable[[], tuple[PolicyRule, ...]] = tuple
+    """The operator's rules, as they are now."""
 
 
 _second = (0, b"")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ..agents.failures import Failure
 from ..errors import SandboxAgentError
+from ..policy import told_settings
+from ..schema.inputs import Settings
 from ..store.base import QueuedMessage
-from . import admission, life, turns
+from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
 from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
@@ -33,7 +35,12 @@ def proceed(core: Core) -> bool:
     """The only place that starts work. Returns whether it started any."""
     phase, link = core.phase, core.link
     if isinstance(phase, Idle) and core.queue and core.startable and core.admission != "probing":
-        turns.start_next(core)
+        if not enforcement.holds_back(core):
+            turns.start_next(core)
+            return True
+    elif isinstance(phase, Starting) and phase.message is not None and enforcement.holds_back(core):
+        core.enter(Idle())  # the message stays in the queue
+        turns.answer_cancels(core)
         return True
     if _wants_link(core):
         match link:
@@ -51,9 +58,9 @@ def proceed(core: Core) -> bool:
                 if isinstance(phase, Reopening):
                     turns.give_prompt(core, phase.turn, phase.message, phase.tries + 1)
                     return True
-    if isinstance(link, Open) and not link.stale and link.settings != core.record.settings:
-        core.say_now(Switch(core.record.settings))
-        core.link_to(Open(link.attempt, core.record.settings, link.by_signal))
+    if isinstance(link, Open) and not link.stale and link.settings != (told := _told(core)):
+        core.say_now(Switch(told))
+        core.link_to(Open(link.attempt, told, link.by_signal))
     _watch_idleness(core)
     return False
 
@@ -71,9 +78,17 @@ def _wants_link(core: Core) -> bool:
 
 def connect(core: Core, *, fresh: bool = False) -> None:
     """Start a process that resumes the conversation, or begins one."""
-    attempt, record = core.next_attempt(), core.record
-    core.link_to(Opening(attempt, record.settings, record.prompted, fresh))
-    core.emit(Connect(attempt, record.settings, record.native_id, record.prompted))
+    attempt, record, told = core.next_attempt(), core.record, _told(core)
+    core.link_to(Opening(attempt, told, record.prompted, fresh))
+    core.emit(Connect(attempt, told, record.native_id, record.prompted))
+
+
+def _told(core: Core) -> Settings:
+    """The settings as the agent gets them."""
+    settings = core.record.settings
+    if settings.permission_mode != "bypass":
+        return settings
+    return told_settings(settings, requests.rules_of(core), core.agent.name)
 
 
 def ready(core: Core, news: Ready) -> None:
@@ -81,7 +96,7 @@ def ready(core: Core, news: Ready) -> None:
     if not isinstance(link, Opening) or link.attempt != news.attempt:
         return
     # A process started with outdated settings is restarted before the next turn.
-    stale = link.settings != core.record.settings
+    stale = link.settings != _told(core)
     core.link_to(Open(link.attempt, link.settings, news.by_signal, stale))
     if news.version is not None and news.version != core.record.agent_version:
         core.change(agent_version=news.version)

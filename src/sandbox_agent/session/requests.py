@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from ..agents.scribe import Pending
-from ..errors import Conflict, InvalidRequest, NotFound
-from ..policy import STATUS, Verdict, is_client_tool, out_of_plan, plan_answer, remember, verdict
-from ..schema.events import DecidedBy, PermissionRequested, QuestionRequested
+from ..agents.scribe import Ask, Pending
+from ..errors import Conflict, InvalidRequest, NotFound, PermissionDenied
+from ..policy import (
+    STATUS,
+    Rules,
+    Verdict,
+    denial,
+    is_client_tool,
+    out_of_plan,
+    plan_answer,
+    remember,
+    verdict,
+)
+from ..policy.rules import Request
+from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
 from ..schema.tools import ToolRequest
 from .core import Core
@@ -26,26 +37,40 @@ def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
     for pending in core.scribe.pending.values() if asked else ():
         judged = None
         if pending.id in asked and pending.ask is not None:
-            judged = verdict(pending.ask, core.record.settings, core.record.rules, core.world.resolve)
-            if judged is None and is_client_tool(pending.ask, core.record.tools):
-                judged = Verdict(Decision("once"), "daemon")
+            judged = _judge(core, pending.ask)
         if judged is not None:
-            replies.append(_decide(core, pending, *judged))
+            replies.append(_decide(core, pending, judged))
         elif isinstance(pending.requested, ToolRequest):
             pass  # their number is limited where they arrive
         elif waiting < core.limits.pending:
             waiting += 1
         elif isinstance(pending.requested, PermissionRequested):
-            replies.append(_decide(core, pending, Decision("reject", TOO_MANY), "daemon"))
+            replies.append(_decide(core, pending, Verdict(Decision("reject", TOO_MANY), "daemon")))
         else:
             core.scribe.answer(pending.key, None, "daemon", TOO_MANY)
             replies.append(GiveAnswer(pending.key, Answer(None, TOO_MANY)))
     return replies
 
 
-def _decide(core: Core, pending: Pending, decision: Decision, by: DecidedBy) -> GiveDecision:
-    core.scribe.decide(pending.key, STATUS[decision.reply], by, decision.message)
+def _judge(core: Core, ask: Ask) -> Verdict | None:
+    record = core.record
+    trusted = is_client_tool(ask, record.tools)
+    return verdict(_request(core, ask), record.settings, rules_of(core), record.rules, trusted=trusted)
+
+
+def _decide(core: Core, pending: Pending, judged: Verdict) -> GiveDecision:
+    decision = judged.decision
+    core.scribe.decide(pending.key, STATUS[decision.reply], judged.by, decision.message, rule=judged.rule)
     return GiveDecision(pending.key, decision)
+
+
+def rules_of(core: Core) -> Rules:
+    """The rules in force now."""
+    return Rules(core.world.operator_rules(), core.record.policy).at(core.world.now)
+
+
+def _request(core: Core, ask: Ask) -> Request:
+    return Request(core.agent.name, ask, core.record.settings.directory, core.world.resolve)
 
 
 def decide(core: Core, command: Decide) -> None:
@@ -53,12 +78,24 @@ def decide(core: Core, command: Decide) -> None:
     if pending is None:
         return
     before, decision = core.snapshot(), command.decision
+    if decision.reply != "reject" and (denied := _denied_now(core, pending)) is not None:
+        core.refuse(command.id, denied)
+        return
     core.scribe.decide(pending.key, STATUS[decision.reply], "client", decision.message)
     if decision.reply == "always" and pending.ask is not None:
         core.change(rules=remember(pending.ask, core.record.rules))
     number = core.propose(command.id, before)
     core.answer(command.id, after=number)
     core.say(GiveDecision(pending.key, decision), after=number)
+
+
+def _denied_now(core: Core, pending: Pending) -> PermissionDenied | None:
+    """A rule may have come into force while the request was waiting."""
+    denied = None if pending.ask is None else denial(_request(core, pending.ask), rules_of(core))
+    if denied is None:
+        return None
+    text = f"a rule denies this: {denied.decision.message}"
+    return PermissionDenied(text, sessionId=core.record.session_id, id=pending.id)
 
 
 def reply(core: Core, command: Reply) -> None:

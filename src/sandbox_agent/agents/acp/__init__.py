@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...errors import InvalidRequest
-from ...schema.features import Capabilities
+from ...schema.features import Capabilities, Catalogue
 from ...schema.inputs import Settings
+from ...schema.items import ToolKind
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..plain_asks import command_in, hosts_in, paths_in, plain_ask
+from ..scribe import Ask
 from .modes import BUILD
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -28,6 +32,9 @@ class Acp(Agent):
     modes = (BUILD,)
     # We do not know where it keeps its keys; a program that needs a login says so when it starts.
     credentials = None
+    reaches_sse = True
+    chooses = frozenset({"model", "variant"})
+    unasked = "whatever the program does not ask for, which is up to the program"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
@@ -65,10 +72,29 @@ class Acp(Agent):
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
         return Launch([str(place.executable), *self._arguments], self._environ)
 
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        """The protocol tells the kind with each call, so here it is guessed from the input."""
+        guesses: tuple[tuple[ToolKind, object], ...] = (
+            ("command", command_in(input)),
+            ("edit", paths_in(input)),
+            ("fetch", hosts_in(input)),
+        )
+        return plain_ask(tool, next((kind for kind, found in guesses if found), "other"), input)
+
     def wire(self, world: World) -> Wire:
         from .wire import AcpWire
 
         return AcpWire(world)
+
+    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
+        """The protocol allows only models that the program lists."""
+        return model in {each.id for each in catalogue.models}
+
+    def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
+        """A program lists the variants of its current model only, and says nothing about those of others."""
+        current = catalogue.default_model
+        variants = [each.variants or () for each in catalogue.models if each.id == current]
+        return not variants or model not in (None, current) or variant in variants[0]
 
 
 def parse_acp_agents(

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from ...schema.inputs import Decision, Reply
 from ...schema.items import arguments_of
+from ..plain_asks import command_in, hosts_in
 from ..scribe import Ask, AskKind, Rule
 from .frames import Option, OurMeta, Outcome, PermissionAnswer, Remark
 from .tools import Call, diff_text
@@ -52,6 +53,8 @@ def ask_of(call: Call) -> Ask:
         needs=_rules(call, kind, paths),
         tool_kind=call.tool_kind(),
         title=call.title(),
+        command=command_in(call.shown_input()),
+        hosts=hosts_in(call.shown_input()),
     )
 
 

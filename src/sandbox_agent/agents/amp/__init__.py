@@ -32,6 +32,7 @@ from ...schema.features import Capabilities, Mode
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import ASK_USER, MODES, QUESTION_SERVER, READ_ONLY, modes_of
 
@@ -46,6 +47,10 @@ class Amp(Agent):
     credentials = SOURCES
     modes = MODES
     ignores = frozenset({"model", "variant"})
+    unasked = (
+        "reads and searches files, fetches and searches the web, reads threads, starts sub-agents (whose own calls ask); "
+        "everything, if `.amp/settings.json` in the workspace says so"
+    )
     reads_from_workspace = (
         "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
         "permissions off; `AGENTS.md`"
@@ -80,6 +85,7 @@ class Amp(Agent):
         "the session then fails to start after a minute with `timeout`.",
     )
     gaps = {
+        "rule_read": "it reads files without asking",
         "deltas": "it sends whole messages",
         "plan_approved": "it has no plan mode; the daemon enforces permissionMode plan",
         "plan_rejected": "it has no plan mode; the daemon enforces permissionMode plan",
@@ -108,7 +114,11 @@ class Amp(Agent):
         folder = place.data_dir / "launch"
         bypass = settings.permission_mode == "bypass"
         helper = str(folder / "amp-delegate")
-        config = msgspec.json.encode(_settings(user_settings(place.environ), helper, bypass))
+        own = _settings(user_settings(place.environ), helper, bypass)
+        if settings.skills is not None:
+            paths = (own.get("amp.skills.path"), settings.skills.folder)
+            own["amp.skills.path"] = ":".join(path for path in paths if isinstance(path, str) and path)
+        config = msgspec.json.encode(own)
         config_path = _named(folder, "settings", config)
         files = {config_path: config, helper: _launcher()}
         argv = [str(place.executable)]
@@ -124,6 +134,12 @@ class Amp(Agent):
         files[mcp_path] = servers
         argv += ["--mcp-config", mcp_path]
         return Launch(argv, {"AMP_SKIP_UPDATE_CHECK": "1"}, files=files, delegate=True)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import Question
+        from .tools import ask_of
+
+        return ask_of(Question(tool, input), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import AmpWire

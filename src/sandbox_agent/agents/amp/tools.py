@@ -9,6 +9,7 @@ import msgspec
 
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
 from ..diffs import Names, diff_of_texts
+from ..plain_asks import command_in, hosts_in
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
@@ -67,6 +68,8 @@ def ask_of(asked: Question, call: str | None) -> Ask:
         always=(exact,) if kind == "command" else (Rule(asked.tool),),
         tool_kind=kind_of(asked.tool),
         title=title_of_call(asked.tool, asked.input, kind_of(asked.tool)),
+        command=command_in(asked.input),
+        hosts=hosts_in(asked.input),
     )
 
 

@@ -13,6 +13,7 @@ from ...schema.inputs import McpServer, Settings
 from ...schema.tools import CLIENT_SERVER
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import MODES
 
@@ -26,7 +27,13 @@ class Claude(Agent):
     executables = ("claude",)
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
+    reaches_sse = True
     modes = MODES
+    unasked = (
+        "reads and searches files in its directory, runs commands that it knows to be read-only (`ls`, `echo`), and "
+        "whatever the user's or the workspace's own settings allow (`permissions.allow`, hooks)"
+    )
+    gaps = {"rule_read": "it reads files in its directory without asking"}
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -70,7 +77,15 @@ class Claude(Agent):
             path = place.data_dir / "launch" / f"claude-mcp-{hashlib.sha256(config).hexdigest()[:16]}.json"
             files[str(path)] = config
             argv.append(f"--mcp-config={path}")
+        if settings.skills is not None:
+            argv.append(f"--plugin-dir={settings.skills.root}")
         return Launch(argv, ENVIRONMENT, files=files)
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .frames import CanUseTool
+        from .tools import ask_of
+
+        return ask_of(CanUseTool(tool, input if isinstance(input, dict) else {}), None)
 
     def wire(self, world: World) -> Wire:
         from .wire import ClaudeWire
@@ -100,8 +115,9 @@ def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
 
 
 def _mcp_server(name: str, server: McpServer) -> dict[str, Any]:
+    timeout = {} if server.timeout_ms is None else {"timeout": server.timeout_ms}
     if server.url is not None:
-        return {"type": "http", "url": server.url, "headers": server.headers}
-    entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}
+        return {"type": server.transport or "http", "url": server.url, "headers": server.headers, **timeout}
+    entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env, **timeout}
     # By default the model must search for MCP tools before it can call them.
     return {**entry, "alwaysLoad": True} if name == CLIENT_SERVER else entry

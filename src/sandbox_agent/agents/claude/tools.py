@@ -12,7 +12,8 @@ from msgspec import Raw, Struct
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
 from ..diffs import Hunk, Names, ParsedDiff, diff_of_texts
-from ..scribe import Ask, AskKind, Rule
+from ..plain_asks import ASK_KINDS, command_in, hosts_in, paths_in
+from ..scribe import Ask, Rule
 from ..titles import mcp_title, mcp_tool, title_of
 from .frames import AnyToolUse, CanUseTool, McpToolUse
 
@@ -37,14 +38,8 @@ KINDS: dict[str, ToolKind] = {
     "web_fetch": "fetch",
 }
 
-_ASKED: dict[ToolKind, AskKind] = {
-    "edit": "edit",
-    "command": "command",
-    "read": "read",
-    "search": "read",
-    "fetch": "read",
-}
-"""Kinds of tools as permission modes use them."""
+_SHELLS = frozenset({"Bash", "Monitor"})
+"""Tools whose command is for a POSIX shell."""
 
 
 def kind_of(tool: str) -> ToolKind:
@@ -71,12 +66,14 @@ def ask_of(request: CanUseTool, call: str | None) -> Ask:
     return Ask(
         request.tool_name,
         request.input,
-        _ASKED.get(kind, "other"),
+        ASK_KINDS.get(kind, "other"),
         call,
         paths=_paths_of(request),
         needs=_rules_of(request),
         tool_kind=kind,
         title=title_of_call(request.tool_name, request.input),
+        command=command_in(request.input) if request.tool_name in _SHELLS else None,
+        hosts=hosts_in(request.input) if kind == "fetch" else (),
     )
 
 
@@ -97,8 +94,8 @@ def plan_of(input: Any) -> str | None:
 
 
 def _paths_of(request: CanUseTool) -> tuple[str, ...] | None:
-    path = path_of(request.input) or request.blocked_path
-    return (path,) if path else None
+    blocked = (request.blocked_path,) if request.blocked_path else None
+    return paths_in(request.input) or blocked
 
 
 def _rules_of(request: CanUseTool) -> tuple[Rule, ...]:

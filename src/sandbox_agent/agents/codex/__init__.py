@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..plain_asks import plain_ask
+from ..scribe import Ask
 from .credentials import SOURCES, has_provider
 from .modes import MODES
 
@@ -35,6 +39,10 @@ class Codex(Agent):
     credentials = SOURCES
     modes = MODES
     commands = (COMPACT,)
+    unasked = (
+        "calls MCP tools that declare themselves read-only, searches the web at its provider, looks at images; it reads "
+        "files by commands, which ask"
+    )
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -58,6 +66,7 @@ class Codex(Agent):
         shared_process=True,
     )
     gaps = {
+        "rule_read": "it reads files by commands, which only rules for commands cover",
         "question_multi_select": "its questions accept one answer each",
         "prompt_template": "its app server has no commands",
         "plan_approved": "it proposes the plan as a message and ends its turn, so there is nothing to answer",
@@ -74,6 +83,12 @@ class Codex(Agent):
                 *(part for override in overrides for part in ("-c", override)),
             ]
         )
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .tools import kind_of_tool, patched_paths
+
+        asked = plain_ask(tool, kind_of_tool(tool), input)
+        return msgspec.structs.replace(asked, paths=patched_paths(input) or asked.paths)
 
     def wire(self, world: World) -> Wire:
         from .wire import CodexWire

@@ -64,7 +64,8 @@ class Decided(Struct, frozen=True):
     decision: Any  # a name, or an object with one name as its key
 
 
-_DECISIONS: dict[Reply, str] = {"once": "accept", "always": "acceptForSession", "reject": "decline"}
+_DECISIONS: dict[Reply, str] = {"once": "accept", "always": "accept", "reject": "decline"}
+"""The daemon remembers an "always": if codex did, it would no longer ask, and no rule could deny anything."""
 _REPLIES: dict[str, Reply] = {
     "accept": "once",
     "acceptForSession": "always",
@@ -113,6 +114,8 @@ class CommandApproval(DecisionApproval, frozen=True, kw_only=True):
             reason=self.reason,
             needs=(Rule(tool, command),),
             title=typed(command),
+            # What is typed into a running program may be anything.
+            command=command if tool == COMMAND_TOOL else None,
         )
 
     def _ask_for_network(self, network: NetworkContext, thread: Thread) -> Ask:
@@ -123,7 +126,9 @@ class CommandApproval(DecisionApproval, frozen=True, kw_only=True):
             call=call if thread.scribe.has_open_call(call) else None,
             reason=self.reason,
             needs=(Rule("network_access", network.host),),
+            tool_kind="fetch",
             title=network.host,
+            hosts=(network.host,),
         )
 
 
@@ -172,7 +177,7 @@ class PermissionsApproval(Approval, frozen=True, kw_only=True):
         if reply == "reject":
             # The scope must be on the wire, so it is not left to the default.
             return Granted({}, "turn")
-        return Granted(self.permissions, "session" if reply == "always" else "turn")
+        return Granted(self.permissions, "turn")
 
     def read(self, result: Raw) -> Reply:
         granted = msgspec.json.decode(result, type=Granted)
@@ -257,7 +262,7 @@ class McpApproval(Approval, frozen=True, kw_only=True):
     def reply(self, reply: Reply) -> Any:
         if reply == "reject":
             return Elicited("decline", None, None)
-        return Elicited("accept", {}, {"persist": "session"} if reply == "always" else None)
+        return Elicited("accept", {}, None)
 
     def read(self, result: Raw) -> Reply:
         answer = msgspec.json.decode(result, type=_ReadElicited)

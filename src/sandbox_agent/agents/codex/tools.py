@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ...schema.items import ToolKind
-from ..titles import mcp_title, title_of
+from ..titles import mcp_title, mcp_tool, title_of
 from .frames import (
     Change,
     CollabAgentToolCall,
@@ -42,6 +42,18 @@ KINDS: dict[type[Item], ToolKind] = {
     WebSearch: "search",
     ImageView: "read",
 }
+
+
+def kind_of_tool(name: str) -> ToolKind:
+    """What a tool does that codex asks about."""
+    kinds: dict[str, ToolKind] = {
+        COMMAND_TOOL: "command",
+        STDIN_TOOL: "command",
+        PATCH_TOOL: "edit",
+        "network_access": "fetch",
+        "web_search": "search",
+    }
+    return kinds.get(name, "mcp" if mcp_tool(name) is not None else "other")
 
 
 class Tool(Struct, frozen=True):
@@ -98,6 +110,13 @@ def _qualified(namespace: str | None, tool: str) -> str:
 
 def patch_input(changes: tuple[Change, ...]) -> Any:
     return {"changes": msgspec.to_builtins(changes)}
+
+
+def patched_paths(input: Any) -> tuple[str, ...]:
+    """The files in the input of a patch."""
+    changes = input.get("changes") if isinstance(input, dict) else None
+    paths = (change.get("path") for change in changes or () if isinstance(change, dict))
+    return tuple(path for path in paths if isinstance(path, str))
 
 
 def patch_title(changes: Iterable[Change]) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
 from ..base import Agent, HttpServer, Launch, Place, Wire
+from ..plain_asks import plain_ask
+from ..scribe import Ask
 from .credentials import sources
-from .settings import settings_files, with_schema
+from .settings import settings_files, with_schema, with_skills
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -58,6 +61,11 @@ class OpenCode(Agent):
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
     needs_credentials = False
+    reaches_sse = True
+    unasked = (
+        "reads and searches files in its directory, searches the web, loads skills, starts sub-agents (whose own calls ask); "
+        "its plugins run without asking"
+    )
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
@@ -83,6 +91,7 @@ class OpenCode(Agent):
         shared_process=True,
     )
     gaps = {
+        "rule_read": "it reads files in its directory without asking",
         "error_cut": "it reports the failure after five more tries, which take over a minute; a cancel or `turnTimeoutMs` ends such a turn earlier",
     }
     commands = (COMPACT,)
@@ -112,7 +121,19 @@ class OpenCode(Agent):
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
+        if settings.skills is not None:
+            given = place.environ.get("OPENCODE_CONFIG_CONTENT", "")
+            env["OPENCODE_CONFIG_CONTENT"] = with_skills(given, settings.skills.folder)
         return Launch(argv, env, server)
+
+    def server_settings(self, settings: Settings) -> str:
+        # Skills belong to the server: its sessions all see them.
+        return "" if settings.skills is None else settings.skills.root
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .tools import kind_of
+
+        return plain_ask(tool, kind_of(tool), input)
 
     def wire(self, world: World) -> Wire:
         from .wire import OpenCodeWire

@@ -12,6 +12,7 @@ import msgspec
 
 from ...schema.inputs import PermissionMode
 from ...schema.items import arguments_of
+from ..plain_asks import command_in, hosts_in
 from ..scribe import Ask, AskKind, Rule
 from .bodies import PermissionRule
 from .events import PermissionAsked
@@ -20,6 +21,10 @@ from .tools import MCP_PREFIX, kind_of
 
 APPROVE, DISAPPROVE = "Yes", "No"
 """The answer the agent's own question about a plan expects."""
+ASKED_QUIETLY = PermissionRule("edit", "*", "ask")
+"""In `bypass`, the adapter itself allows edits. The request has the diff, which a result may lack, and gives us time
+to read the file before it changes.
+"""
 ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
 _TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
 _PLANS = "*/opencode/plans/*"  # where it keeps its plans outside of a repository
@@ -34,11 +39,15 @@ def session_rules(
 
     `plan_file`: the session plans, and may write this file.
     """
-    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in foreign_servers)
+    denied = denials(foreign_servers)
     if mode == "bypass":
-        # Sub-agents inherit rules about directories, so this one is named.
-        allowed = (PermissionRule("*", "*", "allow"), PermissionRule("external_directory", "*", "allow"))
-        return (*allowed, *denied)
+        return (
+            PermissionRule("*", "*", "allow"),
+            # Sub-agents inherit rules about directories, so this one is named.
+            PermissionRule("external_directory", "*", "allow"),
+            ASKED_QUIETLY,
+            *denied,
+        )
     # The daemon decides what a mode may do: in all others the agent asks.
     return (
         *(PermissionRule(name, "*", "ask") for name in (*ASKED, "external_directory", "doom_loop")),
@@ -46,6 +55,10 @@ def session_rules(
         *_plan_rules(plan_file),
         *denied,
     )
+
+
+def denials(servers: Iterable[str]) -> tuple[PermissionRule, ...]:
+    return tuple(PermissionRule(f"{server}_*", "*", "deny") for server in servers)
 
 
 def _plan_rules(plan_file: str | None) -> tuple[PermissionRule, ...]:
@@ -83,6 +96,8 @@ def ask_of(asked: PermissionAsked, call: ToolPart | None, name: str, permission:
         needs=tuple(Rule(permission, pattern) for pattern in asked.patterns) or whole,
         always=tuple(rule for pattern in asked.always for rule in _rules(permission, pattern)),
         tool_kind=kind_of(call.tool if call else asked.permission),
+        command=command_in(shown),
+        hosts=hosts_in(shown),
     )
 
 

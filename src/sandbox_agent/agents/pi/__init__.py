@@ -5,6 +5,7 @@ runs.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from ...schema.features import COMPACT, Capabilities, Catalogue
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
 from ..base import Agent, Launch, Place, Wire
+from ..scribe import Ask
 from .credentials import sources
 from .modes import MODES
 
@@ -63,6 +65,7 @@ class Pi(Agent):
     credentials = sources(PROVIDERS)
     modes = MODES
     commands = (COMPACT,)
+    unasked = "reads and searches files, reads MCP resources; other extensions run without asking"
     reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
     capabilities = Capabilities(
         text_messages=True,
@@ -83,6 +86,7 @@ class Pi(Agent):
         status=True,
     )
     gaps = {
+        "rule_read": "it reads files without asking",
         "plan_approved": "it has no plan approval; the daemon enforces permissionMode plan",
         "plan_rejected": "it has no plan approval; the daemon enforces permissionMode plan",
         "switch_agent_mode": "its only mode is `default`",
@@ -98,6 +102,8 @@ class Pi(Agent):
             argv += ["--model", settings.model]
         if settings.variant:
             argv += ["--thinking", settings.variant]
+        for folder in settings.skills.folders() if settings.skills else ():
+            argv += ["--skill", folder]
         env = {"PI_SKIP_VERSION_CHECK": "1"}
         if not settings.mcp:
             return Launch(argv, env)
@@ -105,6 +111,11 @@ class Pi(Agent):
         path = str(place.data_dir / "launch" / f"pi-{native_id}.mcp.json")
         servers = {name: _server(server) for name, server in settings.mcp.items()}
         return Launch(argv, {**env, "SANDBOX_AGENT_PI_MCP": path}, files={path: msgspec.json.encode(servers)})
+
+    def ask_about(self, tool: str, input: Any) -> Ask:
+        from .dialogs import PermissionTitle, ask_for
+
+        return ask_for(PermissionTitle("", tool, input), "")
 
     def wire(self, world: World) -> Wire:
         from .wire import PiWire
@@ -127,6 +138,8 @@ class Pi(Agent):
 def _server(server: McpServer) -> dict[str, object]:
     """An entry as in `mcp.json`. By default Pi hides MCP tools from the model behind a script tool."""
     entry: dict[str, object] = {"exposure": "direct"}
+    if server.timeout_ms is not None:
+        entry["timeout"] = server.timeout_ms / 1000
     if server.command is not None:
         return {**entry, "command": server.command, "args": server.args, "env": server.env}
     return {**entry, "url": server.url, "headers": server.headers}

@@ -17,6 +17,7 @@ from ...schema.inputs import Answer, Decision
 from ...schema.items import arguments_of
 from ..diffs import Names, diff_of_texts
 from ..frames import UNREADABLE
+from ..plain_asks import hosts_in
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .commands import DialogReply
@@ -105,6 +106,8 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
         always=(exact,) if kind == "command" else (Rule(tool),),
         tool_kind=kind_of(tool),
         title=title_of_call(tool, permission.input, kind_of(tool)),
+        command=arguments.command if tool == "bash" else None,
+        hosts=hosts_in(permission.input),
     )
 
 

@@ -13,6 +13,7 @@ from ...schema.events import (
     QuestionRequested,
     Source,
     StopReason,
+    Usage,
     decode_data,
 )
 from ...schema.inputs import Rule
@@ -77,6 +78,10 @@ class Ask(Struct, frozen=True):
     """What the tool does; `kind` if the adapter does not set it."""
     title: str = ""
     """A one-line title; the action if empty."""
+    command: str | None = None
+    """The command line, if the tool runs one in a POSIX shell."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that the tool contacts, as far as its input says."""
 
 
 Requested = PermissionRequested | QuestionRequested | ToolRequest
@@ -127,3 +132,5 @@ class Turn(Struct):
     """An `error` event was written in this turn: one failure is one event."""
     stop_reason: StopReason | None = None
     """Why we ended it ourselves, whatever reason the agent gives."""
+    spent: Usage | None = None
+    """What it has spent so far, if the agent says so while it works; replaced, never changed in place."""

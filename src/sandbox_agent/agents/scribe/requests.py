@@ -22,6 +22,7 @@ from ...schema.events import (
     Source,
 )
 from ...schema.items import Item, ItemStatus, Json, StatusPart
+from ...schema.policy import RuleReference
 from ...schema.tools import ToolOutcome, ToolRequest
 from .calls import Calls, one_line
 from .drafts import Ask, Pending, ToolAsked, ToolDone, Waited, encode
@@ -76,6 +77,7 @@ class Requests:
         by: DecidedBy,
         message: str | None = None,
         *,
+        rule: RuleReference | None = None,
         source: Source = "daemon",
     ) -> bool:
         """Resolve a permission; False if it is not pending (any more)."""
@@ -83,7 +85,7 @@ class Requests:
         if pending is None or not isinstance(pending.requested, PermissionRequested):
             return False
         asked = pending.requested
-        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message)
+        metadata = msgspec.structs.replace(asked.metadata, decided_by=by, message=message, rule=rule)
         self._pen.write(PermissionResolved(asked.permission_id, asked.action, status, metadata), source)
         self._remove(key)
         return True

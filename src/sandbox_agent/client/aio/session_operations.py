@@ -18,7 +18,11 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
+from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
+from ...schema.skills import SkillList
 from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import AsyncGuard
@@ -54,7 +58,8 @@ class AsyncSessionPermissions(AsyncGuard):
         - `reply`: `once`, `always` (for this session) or `reject`.
         - `message`: Message for the agent.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `NotFound`, `Conflict`,
+        `Unavailable`.
         """
         await self._client.permissions.reply(self._session_id, permission_id, reply, message=message)
 
@@ -166,6 +171,21 @@ class AsyncSessionChanges(AsyncGuard):
         return await self._client.changes.undo(self._session_id)
 
 
+class AsyncSessionPolicy(AsyncGuard):
+    """Show rules for what agents may do, and try them out of one session."""
+
+    def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def show(self) -> PolicyList:
+        """Show the rules of a session: the operator's, then its own.
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.policy.show(self._session_id)
+
+
 class AsyncSessionToolCalls(AsyncGuard):
     """List and answer calls of a client's tools of one session."""
 
@@ -212,6 +232,7 @@ class AsyncSessionOperations(AsyncGuard):
         self.questions = AsyncSessionQuestions(client, session_id)
         self.attachments = AsyncSessionAttachments(client, session_id)
         self.changes = AsyncSessionChanges(client, session_id)
+        self.policy = AsyncSessionPolicy(client, session_id)
         self.tool_calls = AsyncSessionToolCalls(client, session_id)
 
     async def get(self) -> SessionInfo:
@@ -229,8 +250,12 @@ class AsyncSessionOperations(AsyncGuard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -238,6 +263,8 @@ class AsyncSessionOperations(AsyncGuard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -249,6 +276,8 @@ class AsyncSessionOperations(AsyncGuard):
             variant=variant,
             agent_mode=agent_mode,
             permission_mode=permission_mode,
+            policy=policy,
+            limits=limits,
         )
 
     async def delete(self) -> None:
@@ -313,6 +342,20 @@ class AsyncSessionOperations(AsyncGuard):
         Raises `SessionNotFound`.
         """
         await self.client.sessions.suspend(self.id)
+
+    async def mcp(self) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.mcp(self.id)
+
+    async def skills(self) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.skills(self.id)
 
     async def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.

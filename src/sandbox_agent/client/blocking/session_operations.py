@@ -18,7 +18,11 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
+from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
+from ...schema.skills import SkillList
 from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import Guard
@@ -54,7 +58,8 @@ class SessionPermissions(Guard):
         - `reply`: `once`, `always` (for this session) or `reject`.
         - `message`: Message for the agent.
 
-        Raises `InvalidRequest`, `SessionNotFound`, `NotFound`, `Conflict`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `NotFound`, `Conflict`,
+        `Unavailable`.
         """
         self._client.permissions.reply(self._session_id, permission_id, reply, message=message)
 
@@ -166,6 +171,21 @@ class SessionChanges(Guard):
         return self._client.changes.undo(self._session_id)
 
 
+class SessionPolicy(Guard):
+    """Show rules for what agents may do, and try them out of one session."""
+
+    def __init__(self, client: SandboxAgent, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    def show(self) -> PolicyList:
+        """Show the rules of a session: the operator's, then its own.
+
+        Raises `SessionNotFound`.
+        """
+        return self._client.policy.show(self._session_id)
+
+
 class SessionToolCalls(Guard):
     """List and answer calls of a client's tools of one session."""
 
@@ -210,6 +230,7 @@ class SessionOperations(Guard):
         self.questions = SessionQuestions(client, session_id)
         self.attachments = SessionAttachments(client, session_id)
         self.changes = SessionChanges(client, session_id)
+        self.policy = SessionPolicy(client, session_id)
         self.tool_calls = SessionToolCalls(client, session_id)
 
     def get(self) -> SessionInfo:
@@ -227,8 +248,12 @@ class SessionOperations(Guard):
         variant: str | None = None,
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
+        policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant or modes of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -236,6 +261,8 @@ class SessionOperations(Guard):
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -247,6 +274,8 @@ class SessionOperations(Guard):
             variant=variant,
             agent_mode=agent_mode,
             permission_mode=permission_mode,
+            policy=policy,
+            limits=limits,
         )
 
     def delete(self) -> None:
@@ -311,6 +340,20 @@ class SessionOperations(Guard):
         Raises `SessionNotFound`.
         """
         self.client.sessions.suspend(self.id)
+
+    def mcp(self) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        Raises `SessionNotFound`.
+        """
+        return self.client.sessions.mcp(self.id)
+
+    def skills(self) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        Raises `SessionNotFound`.
+        """
+        return self.client.sessions.skills(self.id)
 
     def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.

@@ -118,7 +118,8 @@ class Turn(TurnBase[Transcript]):
         if not self._raise_on_error or stop_reason not in FAILURES:
             return
         error = self.transcript.errors[-1] if self.transcript.errors else None
-        message = error.message if error else FAILURES[stop_reason]
+        limit = self.transcript.limit if stop_reason == "limit" else None
+        message = error.message if error else limit or FAILURES[stop_reason]
         raise TurnFailed(message, error.code if error else None, stop_reason, self.transcript)
 
     def __del__(self) -> None:

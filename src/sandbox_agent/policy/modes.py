@@ -1,19 +1,17 @@
-"""Who answers a permission request (the session's mode, a rule from an earlier "always", or the client), and what an
-answer to a plan means."""
+"""What permission modes and an earlier "always" answer, and what an answer to a plan means."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import msgspec
 
-from .agents.scribe import Ask
-from .agents.titles import mcp_title
-from .schema.events import DecidedBy, PermissionStatus
-from .schema.inputs import Answer, Decision, Rule, Settings
-from .schema.tools import CLIENT_SERVER, Tool
+from ..agents.scribe import Ask
+from ..agents.titles import mcp_title
+from ..schema.events import PermissionStatus
+from ..schema.inputs import Answer, Rule, Settings
+from ..schema.tools import CLIENT_SERVER, Tool
 
 STATUS: dict[str, PermissionStatus] = {
     "once": "accept",
@@ -58,26 +56,19 @@ CONFIGURING = frozenset(
 _CONFIGURING = frozenset(name.casefold() for name in CONFIGURING)  # some file systems ignore case
 
 
-class Verdict(NamedTuple):
-    decision: Decision
-    by: DecidedBy
+def refuses(ask: Ask, settings: Settings) -> bool:
+    """Some agents ask in their plan mode instead of refusing. Plan mode is read-only, so refuse."""
+    return settings.permission_mode == "plan" and ask.kind != "read"
 
 
-def verdict(
-    ask: Ask, settings: Settings, rules: tuple[Rule, ...], resolve: Callable[[str], str]
-) -> Verdict | None:
-    """The automatic answer; None if the client must be asked."""
-    mode = settings.permission_mode
-    if mode == "bypass":
-        return Verdict(Decision("once"), "daemon")
-    if mode == "plan" and ask.kind != "read":
-        # Some agents ask in their plan mode instead of refusing. Plan mode is read-only, so refuse.
-        return Verdict(Decision("reject", "plan mode is read-only"), "daemon")
-    if mode == "acceptEdits" and ask.kind == "edit" and _is_plain_edit(ask, settings.directory, resolve):
-        return Verdict(Decision("once"), "daemon")
-    if ask.needs and all(any(rule.covers(need) for rule in rules) for need in ask.needs):
-        return Verdict(Decision("once"), "rule")
-    return None
+def allows(ask: Ask, settings: Settings, resolve: Callable[[str], str]) -> bool:
+    if settings.permission_mode == "acceptEdits":
+        return ask.kind == "edit" and _is_plain_edit(ask, settings.directory, resolve)
+    return settings.permission_mode == "bypass"
+
+
+def remembers(ask: Ask, remembered: tuple[Rule, ...]) -> bool:
+    return bool(ask.needs) and all(any(rule.covers(need) for rule in remembered) for need in ask.needs)
 
 
 def is_client_tool(ask: Ask, tools: Iterable[Tool]) -> bool:

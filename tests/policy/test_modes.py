@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.scribe import Ask, AskKind
-from sandbox_agent.policy import STATUS, Verdict, out_of_plan, plan_answer, remember, verdict
+from sandbox_agent.policy import STATUS, Rules, Verdict, out_of_plan, plan_answer, remember, verdict
+from sandbox_agent.policy.rules import Request
 from sandbox_agent.schema.inputs import Answer, Decision, PermissionMode, Reply, Rule, Settings
 
 ALLOWED = Verdict(Decision("once"), "daemon")
@@ -38,7 +39,8 @@ def ask(kind: AskKind = "command", *needs: Rule, always: tuple[Rule, ...] = ()) 
 
 
 def decided(asked: Ask, mode: PermissionMode, rules: tuple[Rule, ...] = ()) -> Verdict | None:
-    return verdict(asked, Settings("/work", permission_mode=mode), rules, os.path.normpath)
+    request = Request("mock", asked, "/work", os.path.normpath)
+    return verdict(request, Settings("/work", permission_mode=mode), Rules(), rules)
 
 
 # -- modes and rules --------------------------------------------------------------------------
@@ -120,7 +122,8 @@ def workspace(tmp_path: Path) -> Path:
 def edited(workspace: Path, *paths: str, rules: tuple[Rule, ...] = ()) -> Verdict | None:
     """What becomes of an edit of these files in this folder, on the file system as it is."""
     asked = Ask("write", {}, "edit", paths=paths, needs=(Rule("write"),))
-    return verdict(asked, Settings(str(workspace), permission_mode="acceptEdits"), rules, os.path.realpath)
+    request = Request("mock", asked, str(workspace), os.path.realpath)
+    return verdict(request, Settings(str(workspace), permission_mode="acceptEdits"), Rules(), rules)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +158,9 @@ def test_a_file_outside_that_is_named_by_an_absolute_path_is_asked_about(workspa
 
 def test_an_edit_that_names_no_file_is_asked_about(workspace: Path) -> None:
     assert edited(workspace) is None
-    asked = Ask("patch", {}, "edit")
+    request = Request("mock", Ask("patch", {}, "edit"), str(workspace), os.path.realpath)
     settings = Settings(str(workspace), permission_mode="acceptEdits")
-    assert verdict(asked, settings, (), os.path.realpath) is None
+    assert verdict(request, settings, Rules(), ()) is None
 
 
 @pytest.mark.parametrize(

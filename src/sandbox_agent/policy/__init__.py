@@ -1,0 +1,20 @@
+"""Who answers a permission request: a rule, the session's mode, an earlier "always", or the client. Pure, but for the operator's file."""
+
+from __future__ import annotations
+
+from .modes import STATUS, is_client_tool, out_of_plan, plan_answer, remember
+from .rules import Rules
+from .verdicts import Verdict, denial, told_settings, verdict
+
+__all__ = [
+    "STATUS",
+    "Rules",
+    "Verdict",
+    "denial",
+    "is_client_tool",
+    "out_of_plan",
+    "plan_answer",
+    "remember",
+    "told_settings",
+    "verdict",
+]
