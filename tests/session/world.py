@@ -17,7 +17,6 @@ import msgspec
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.scribe import Ask, Frame, Rule, Scribe
-from sandbox_agent.agents.scribe.requests import TOOL_REQUEST
 from sandbox_agent.errors import AgentProcessExited, Conflict, SandboxAgentError
 from sandbox_agent.runtime.group import Group, Written
 from sandbox_agent.runtime.log import End, Log
@@ -38,6 +37,7 @@ from sandbox_agent.schema.inputs import Decision, Prompt, Settings
 from sandbox_agent.schema.items import Item, StatusPart
 from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule
+from sandbox_agent.schema.tools import TOOL_REQUEST
 from sandbox_agent.schema.world import World as Given
 from sandbox_agent.schema.world import counted
 from sandbox_agent.session import effects, inputs

@@ -7,6 +7,7 @@ import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
 import { endsTurn, eventOf, follow, followSession } from "./stream.js";
+import type { ToolCallList, ToolReply } from "./tools.js";
 
 type Schemas = components["schemas"];
 type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"]["query"]>;
@@ -346,6 +347,18 @@ export class Operations {
     return this.http.done("questions.reject", { path, ...options });
   }
 
+  // -- tools of the client ------------------------------------------------------------------------
+
+  /** List calls of the client's tools that wait for an answer. */
+  listToolCalls(sessionId: string, options: CallOptions = {}): Promise<ToolCallList> {
+    return this.http.json("tool_calls.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Answer a call with the tool's output or its error; the second answer gets a conflict. */
+  replyToolCall(sessionId: string, callId: string, body: ToolReply, options: CallOptions = {}): Promise<void> {
+    return this.http.done("tool_calls.reply", { path: { session_id: sessionId, call_id: callId }, body, ...options });
+  }
+
   // -- rules --------------------------------------------------------------------------------------
 
   /** Show the rules of a session: the operator's, then its own. */
@@ -449,6 +462,8 @@ export const METHODS = {
   "questions.list": "listQuestions",
   "questions.reply": "replyQuestion",
   "questions.reject": "rejectQuestion",
+  "tool_calls.list": "listToolCalls",
+  "tool_calls.reply": "replyToolCall",
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",

@@ -67,8 +67,8 @@ def parser(*, server_alone: bool = False) -> Parser:
     if server_alone:
         return root
     add_run(commands)
-    add_gigacode(commands)
     add_acp(commands)
+    add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)

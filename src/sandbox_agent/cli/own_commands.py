@@ -132,6 +132,29 @@ def add_run(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- acp ----------------------------------------------------------------------------------------
+
+
+def add_acp(commands: Subparsers[Parser]) -> None:
+    acp = add_command(
+        commands,
+        "acp",
+        "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
+        "acp:acp",
+        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
+        "\neditor is closed, and the editor can load the session again.",
+        examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
+    )
+    acp.add_argument(
+        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
+    )
+    acp.add_argument(
+        "--session",
+        metavar="ID",
+        help="Session that the editor's new session opens; it is created if it does not exist.",
+    )
+
+
 # -- gigacode -----------------------------------------------------------------------------------
 
 
@@ -154,29 +177,6 @@ def add_gigacode(commands: Subparsers[Parser]) -> None:
     which.add_argument("--session", metavar="ID", help="Open this session.")
     which.add_argument(
         "--continue", dest="latest", action="store_true", help="Open the latest session of the directory."
-    )
-
-
-# -- acp ----------------------------------------------------------------------------------------
-
-
-def add_acp(commands: Subparsers[Parser]) -> None:
-    acp = add_command(
-        commands,
-        "acp",
-        "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
-        "acp:acp",
-        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
-        "\neditor is closed, and the editor can load the session again.",
-        examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
-    )
-    acp.add_argument(
-        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
-    )
-    acp.add_argument(
-        "--session",
-        metavar="ID",
-        help="Session that the editor's new session opens; it is created if it does not exist.",
     )
 
 

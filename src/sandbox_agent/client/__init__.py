@@ -59,6 +59,8 @@ from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
 from ..schema.skills import SkillsConfig, SkillSource
+from ..schema.tools import Tool as ToolSpec
+from ..schema.tools import ToolImage, ToolRequest
 from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
@@ -84,6 +86,7 @@ from .failures import (
     UnknownProblem,
     VersionMismatch,
 )
+from .function_tool import FunctionTool, ToolSource
 from .raw import RawResponse
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
@@ -121,6 +124,7 @@ __all__ = [
     "FileEntry",
     "FileRef",
     "FileStat",
+    "FunctionTool",
     "IdempotencyMismatch",
     "Image",
     "IncompatibleDaemon",
@@ -180,7 +184,11 @@ __all__ = [
     "TokenInvalid",
     "Tool",
     "ToolCall",
+    "ToolImage",
+    "ToolRequest",
     "ToolResult",
+    "ToolSource",
+    "ToolSpec",
     "Transcript",
     "Turn",
     "TurnEnded",

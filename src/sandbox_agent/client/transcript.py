@@ -34,6 +34,7 @@ from ..schema.items import (
     ToolKind,
     ToolResult,
 )
+from ..schema.tools import ToolRequest, tool_request_in
 from .events import UnknownEvent
 
 AnyEvent = events.Event | UnknownEvent
@@ -86,6 +87,8 @@ class Transcript:
         self.permissions: dict[str, PermissionRequested] = {}
         """Pending requests by id."""
         self.questions: dict[str, QuestionRequested] = {}
+        self.tool_requests: dict[str, ToolRequest] = {}
+        """Calls of a client's tools that wait for an answer, by id."""
         self.usage = Usage()
         """The sum over all ended turns."""
         self.turn_id: str | None = None
@@ -151,6 +154,8 @@ class Transcript:
                 self.ended = ended
 
     def _begin(self, item: Item) -> None:
+        if request := tool_request_in(item):
+            self.tool_requests[request.call_id] = request
         if item.kind == "message":
             thinking = any(isinstance(part, Reasoning) for part in item.content)
             message = Message(item.item_id, item.role or "assistant", thinking=thinking)
@@ -171,6 +176,8 @@ class Transcript:
             tool.output += delta
 
     def _finish(self, item: Item) -> None:
+        if request := tool_request_in(item):
+            self.tool_requests.pop(request.call_id, None)
         if message := self._open_messages.pop(item.item_id, None):
             message.status = item.status
             for part in item.content:

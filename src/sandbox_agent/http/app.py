@@ -98,10 +98,10 @@ class App:
         if path.startswith(ROOT) or leads_there:
             await self._send_inspector(path, method, headers, send)
             return None
-        if path.startswith(OPENCODE):
-            return await self._opencode.answer(scope, headers, receive, send, cors)
         if is_acp(path):
             return await self._enter_acp(scope, headers, receive, send, cors)
+        if path.startswith(OPENCODE):
+            return await self._opencode.answer(scope, headers, receive, send, cors)
         methods, path_values = self._find(path)
         page = None if methods else self._pages.get(path)
         if page is not None:

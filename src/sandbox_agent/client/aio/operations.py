@@ -53,10 +53,11 @@ from ...schema.processes import (
 )
 from ...schema.sessions import SessionInfo
 from ...schema.skills import SkillList, SkillsConfig, SkillSource
-from ...schema.tools import Tool, ToolImage
+from ...schema.tools import ToolImage
 from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
+from ..function_tool import ToolSource
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
@@ -179,7 +180,7 @@ class AsyncSessions(AsyncGuard):
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
         limits: Limits | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
@@ -248,7 +249,7 @@ class AsyncSessions(AsyncGuard):
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
         limits: Limits | None = None,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Self
 from ...errors import SandboxAgentError
 from ...schema.events import (
     ItemCompleted,
+    ItemStarted,
     PermissionRequested,
     QuestionRequested,
     SessionEnded,
     TurnEnded,
 )
+from ...schema.tools import tool_request_in
 from ..asking import Request
 from ..events import Event
 from ..failures import TurnFailed, TurnTimeout
@@ -41,7 +43,7 @@ FAILURES = {
 class AsyncTurn(AsyncTurnBase[Transcript]):
     """A turn. Iterate over its events, or call `text()` or `result()`. The prompt is sent when the first event is read.
 
-    Callbacks answer the agent's requests after the event of the request was returned. After `AnswerNeeded` or any other
+    Callbacks and tools answer the agent's requests after the event of the request was returned. After `AnswerNeeded` or any other
     exception you can continue to read the turn.
     """
 
@@ -139,7 +141,11 @@ async def _read(
     """Return an event, then answer it: asking for the next one means that this one is processed."""
     waits.begin()
     await prompt.prepare()
-    pending: list[Request] = [*transcript.permissions.values(), *transcript.questions.values()]
+    pending: list[Request] = [
+        *transcript.permissions.values(),
+        *transcript.questions.values(),
+        *transcript.tool_requests.values(),
+    ]
     for request in pending:
         if not await respondent.answer(request):
             waits.nobody_answers(request)
@@ -187,6 +193,8 @@ def _request_in(event: Event) -> Request | None:
             return permission
         case QuestionRequested() as question:
             return question
+        case ItemStarted(item):
+            return tool_request_in(item)
     return None
 
 
