@@ -573,7 +573,8 @@ def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
         session.send(live.say("text", "", ""))
     assert refused.value.status == 409
     session.call("PATCH", "", {"limits": {"maxTokens": None, "maxCostUsd": None}})
-    assert session.run(live.say("text", "", "")).text == HELLO
+    # An agent that was ended by a signal may first finish what it had begun.
+    assert session.run(live.say("text", "", "")).text.endswith(HELLO)
 
 
 # -- files ------------------------------------------------------------------------------------
