@@ -80,7 +80,7 @@ def text_of(seen: list[dict[str, Any]]) -> str:
     )
 
 
-@pytest.mark.door("ACP", "remote")
+@pytest.mark.door("acp", "plain HTTP", "text", "permission", "transcript loaded again")
 def test_a_turn_over_http_has_its_answer_after_its_updates(native: Client, tmp_path: Path) -> None:
     remote = Remote(native)
     with remote.stream() as connection:
@@ -157,7 +157,7 @@ def test_a_client_without_the_token_gets_nothing(tmp_path: Path) -> None:
             assert known.get(ACP).json() == {"servers": []}
 
 
-@pytest.mark.door("published client", "lost stream")
+@pytest.mark.door("acp", "sandbox-agent 0.4", "lost stream")
 def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client, tmp_path: Path) -> None:
     server = f"{ACP}/sdk-mock-1"
 
@@ -187,6 +187,9 @@ def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "ws"])
+@pytest.mark.door(
+    "acp", "TypeScript SDK", "text", "permission", "questions", "cancel", "modes", "transcript loaded again"
+)
 def test_the_sdk_of_the_protocol_drives_a_session(
     transport: str, daemon: Daemon, native: Client, tmp_path: Path
 ) -> None:
@@ -220,6 +223,7 @@ def test_the_sdk_of_the_protocol_drives_a_session(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "ws"])
+@pytest.mark.door("acp", "Python SDK", "text", "permission", "transcript loaded again")
 def test_the_python_sdk_of_the_protocol_drives_a_session(
     transport: str, daemon: Daemon, native: Client, tmp_path: Path
 ) -> None:

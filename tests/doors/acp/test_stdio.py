@@ -23,7 +23,7 @@ def test_says_what_it_can(editor: AcpClient) -> None:
     assert said["authMethods"] == []
 
 
-@pytest.mark.door("ACP", "text", "thinking", "usage")
+@pytest.mark.door("acp", "editor on stdio", "text", "thinking", "usage")
 def test_streams_a_turn_and_answers_at_its_end(editor: AcpClient, session: str, native: Client) -> None:
     answer = editor.prompt(session, "thinking")
     assert answer["stopReason"] == "end_turn"
@@ -34,7 +34,7 @@ def test_streams_a_turn_and_answers_at_its_end(editor: AcpClient, session: str, 
     assert texts(native.events(session)) == [editor.text]
 
 
-@pytest.mark.door("ACP", "tool calls", "diffs", "command output")
+@pytest.mark.door("acp", "editor on stdio", "tool calls", "diffs", "command output")
 def test_shows_tools_with_kind_place_diff_and_output(editor: AcpClient, session: str, tmp_path: Path) -> None:
     editor.prompt(session, "tool 3")
     *_, ended = editor.of_kind("tool_call_update")
@@ -59,14 +59,14 @@ def test_shows_tools_with_kind_place_diff_and_output(editor: AcpClient, session:
     ]
 
 
-@pytest.mark.door("ACP", "sub-agents")
+@pytest.mark.door("acp", "editor on stdio", "sub-agents")
 def test_names_the_call_of_a_sub_agent(editor: AcpClient, session: str) -> None:
     editor.prompt(session, "subagent")
     task, inner = editor.of_kind("tool_call")
     assert inner["_meta"]["claudeCode"]["parentToolUseId"] == task["toolCallId"]
 
 
-@pytest.mark.door("ACP", "permission once", "permission always", "permission rejected")
+@pytest.mark.door("acp", "editor on stdio", "permission once", "permission always", "permission rejected")
 def test_a_permission_is_rejected_or_allowed_for_good(editor: AcpClient, session: str) -> None:
     editor.answering = pick(2)
     editor.prompt(session, "permission no")
@@ -78,7 +78,7 @@ def test_a_permission_is_rejected_or_allowed_for_good(editor: AcpClient, session
     assert len(editor.asked) == 2
 
 
-@pytest.mark.door("ACP", "answered by another client")
+@pytest.mark.door("acp", "editor on stdio", "answered by another client")
 def test_a_permission_that_somebody_else_answers_is_withdrawn(
     editor: AcpClient, session: str, native: Client
 ) -> None:
@@ -95,7 +95,7 @@ def test_a_permission_that_somebody_else_answers_is_withdrawn(
     assert editor.prompt(session, "hello")["stopReason"] == "end_turn"
 
 
-@pytest.mark.door("ACP", "questions", "plan approval")
+@pytest.mark.door("acp", "editor on stdio", "questions", "plan approval")
 def test_questions_are_forms_and_a_plan_is_a_permission(editor: AcpClient, session: str) -> None:
     editor.prompt(session, "multi")
     assert editor.text == "You chose: Small; Cheese; Now."
@@ -117,7 +117,7 @@ def test_without_forms_questions_are_asked_one_by_one(daemon: Daemon, native: Cl
         assert len(editor.asked) == 4
 
 
-@pytest.mark.door("ACP", "images", "files")
+@pytest.mark.door("acp", "editor on stdio", "images", "files")
 def test_images_and_files_are_sent_with_a_prompt(editor: AcpClient, session: str) -> None:
     png = b"\x89PNG\r\n\x1a\n" + bytes(8) + (5).to_bytes(4, "big") + (7).to_bytes(4, "big")
     image = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png).decode()}
@@ -131,7 +131,7 @@ def test_images_and_files_are_sent_with_a_prompt(editor: AcpClient, session: str
     assert [part["content"]["type"] for part in ended["content"]] == ["text", "image"]
 
 
-@pytest.mark.door("ACP", "cancel", "queued prompts")
+@pytest.mark.door("acp", "editor on stdio", "cancel", "queued prompts")
 def test_a_cancel_ends_the_turn_and_what_is_queued(editor: AcpClient, session: str) -> None:
     first = editor.send_prompt(session, "slow")
     second = editor.send_prompt(session, "hello")
@@ -148,7 +148,7 @@ def test_cancelling_the_request_of_a_prompt_cancels_its_turn(editor: AcpClient, 
     assert editor.answer(prompt)["stopReason"] == "cancelled"
 
 
-@pytest.mark.door("ACP", "errors")
+@pytest.mark.door("acp", "editor on stdio", "errors")
 def test_a_failed_turn_is_an_error_and_the_session_goes_on(editor: AcpClient, session: str) -> None:
     with pytest.raises(Failed) as failed:
         editor.prompt(session, "error")
@@ -156,7 +156,7 @@ def test_a_failed_turn_is_an_error_and_the_session_goes_on(editor: AcpClient, se
     assert editor.prompt(session, "hello")["stopReason"] == "end_turn"
 
 
-@pytest.mark.door("ACP", "modes", "models", "permission mode")
+@pytest.mark.door("acp", "editor on stdio", "modes", "models", "permission mode")
 def test_modes_and_options_are_the_sessions_settings(editor: AcpClient, session: str, native: Client) -> None:
     assert editor.call("session/set_mode", sessionId=session, modeId="plan") == {}
     for option, value in (("model", "mock-1"), ("variant", "high"), ("permission_mode", "acceptEdits")):
@@ -178,7 +178,7 @@ def test_modes_and_options_are_the_sessions_settings(editor: AcpClient, session:
     assert failed.value.code == -32602
 
 
-@pytest.mark.door("ACP", "commands")
+@pytest.mark.door("acp", "editor on stdio", "commands")
 def test_commands_are_listed_and_run(editor: AcpClient, session: str) -> None:
     editor.until(lambda: bool(editor.of_kind("available_commands_update")))
     [listed] = editor.of_kind("available_commands_update")
@@ -192,7 +192,9 @@ def test_commands_are_listed_and_run(editor: AcpClient, session: str) -> None:
 # -- sessions that are opened again -----------------------------------------------------------------
 
 
-@pytest.mark.door("ACP", "turn goes on without the client", "transcript loaded again", "session list")
+@pytest.mark.door(
+    "acp", "editor on stdio", "turn goes on without the client", "transcript loaded again", "session list"
+)
 def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
     daemon: Daemon, native: Client, tmp_path: Path
 ) -> None:
@@ -226,7 +228,7 @@ def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
         assert (failed.value.code, failed.value.data["field"]) == (-32602, "cwd")
 
 
-@pytest.mark.door("ACP", "resume")
+@pytest.mark.door("acp", "editor on stdio", "resume")
 def test_resuming_sends_nothing_but_what_is_open(daemon: Daemon, native: Client, tmp_path: Path) -> None:
     session = native.create(directory=str(tmp_path))
     native.turn(session, "hello")
@@ -266,7 +268,7 @@ def test_a_session_named_on_the_command_line_is_opened_or_created(
     assert "memory" in editor.text
 
 
-@pytest.mark.door("ACP", "close", "delete")
+@pytest.mark.door("acp", "editor on stdio", "close", "delete")
 def test_a_closed_session_can_be_opened_again_and_a_deleted_one_not(
     editor: AcpClient, session: str, tmp_path: Path
 ) -> None:
@@ -323,7 +325,7 @@ def test_bad_messages_get_errors_and_the_connection_lives(editor: AcpClient, ses
 
 
 @pytest.mark.slow
-@pytest.mark.door("ACP", "daemon killed")
+@pytest.mark.door("acp", "editor on stdio", "daemon killed")
 def test_a_daemon_that_is_killed_is_started_again_and_nothing_is_lost(tmp_path: Path) -> None:
     data = tmp_path / "data"
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SANDBOX_AGENT_NO_INSTALL": "true"}
