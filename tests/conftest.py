@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 # What the live suite asserts outside of its test file is explained too when it fails.
 pytest.register_assert_rewrite(f"{__package__}.live")
 
+from .doors.coverage import DoorReport  # noqa: E402
 from .inspector.machine import BrowserReport  # noqa: E402
 from .live.report import CoverageReport, add_options  # noqa: E402
 
@@ -20,16 +23,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CoverageReport(config), "live-coverage")
     config.pluginmanager.register(BrowserReport(config), "browser")
+    config.pluginmanager.register(DoorReport(config), "door-coverage")
+    config.addinivalue_line("markers", "door(door, *features): the features of a door that a test shows")
     if config.pluginmanager.hasplugin("hypothesispytest"):
-        _let_examples_take_their_time()
+        _be_patient_and_brief()
 
 
-def _let_examples_take_their_time() -> None:
-    """On a busy machine an example may take long, and that is no failure."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto` is one more than the cores: much of the time of a test is spent waiting."""
+    return (os.cpu_count() or 1) + 1
+
+
+SLOWEST = ("sdk", "inspector", "live", "faults", "client", "tools")
+"""The folders with the tests that take longest."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the slowest first: at the end, no worker waits long for another."""
+    places = {folder: place for place, folder in enumerate(SLOWEST)}
+    items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+
+
+def _be_patient_and_brief() -> None:
+    """On a busy machine an example may take long, and that is no failure. Few are enough: every run tries others."""
     from hypothesis import HealthCheck, settings
 
-    settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("patient")
+    settings.register_profile(
+        "ours", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("ours")
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ import "./styles/folds.css";
 import "./styles/diffs.css";
 import "./styles/cards.css";
 import "./styles/code.css";
-import "./styles/panel.css";
-import "./styles/debug.css";
 
 applyTheme();
 const root = document.getElementById("root");

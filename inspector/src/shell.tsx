@@ -2,6 +2,7 @@
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import type { PanelTab } from "./panel/sidePanel";
 import { go, useRoute } from "./route";
+import { SessionView } from "./session/sessionView";
 import { Welcome } from "./session/welcome";
 import { useSearch } from "./sessions/search";
 import { Sidebar } from "./sessions/sidebar";
@@ -9,15 +10,10 @@ import { useObserved } from "./state/observable";
 import { useWorkspace } from "./state/workspace";
 import { useTitle } from "./useTitle";
 
-const loadSession = () => import("./session/sessionView");
-const SessionView = lazy(loadSession);
 const KeysHelp = lazy(() => import("./keysHelp"));
 const NewSession = lazy(() => import("./sessions/newSession"));
 const UsagePage = lazy(() => import("./usage/usagePage"));
 const SidePanel = lazy(() => import("./panel/sidePanel"));
-
-// Not only when the daemon has answered: whoever opens the page opens a session next, if the link is not one to a session.
-void loadSession();
 
 export function Shell({ onLeave }: { onLeave: () => void }) {
   const workspace = useWorkspace();
@@ -81,9 +77,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
         onLeave={onLeave}
       />
       {sessionId ? (
-        <Suspense fallback={<main className="session" />}>
-          <SessionView key={sessionId} sessionId={sessionId} panel={panel !== null} onPanel={() => setPanel(panel ? null : "events")} />
-        </Suspense>
+        <SessionView key={sessionId} sessionId={sessionId} panel={panel !== null} onPanel={() => setPanel(panel ? null : "events")} />
       ) : (
         <Welcome onNew={() => setCreating(true)} />
       )}

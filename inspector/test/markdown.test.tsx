@@ -1,8 +1,14 @@
 import { renderToStaticMarkup } from "react-dom/server";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { Markdown } from "../src/transcript/markdown";
 
 const drawn = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
+
+// What reads Markdown is loaded when it is first drawn.
+beforeAll(async () => {
+  drawn("");
+  await vi.dynamicImportSettled();
+});
 
 test("markup becomes elements", () => {
   expect(drawn("# Title\n\nSome *em*, **strong** and `a < b`.")).toBe(

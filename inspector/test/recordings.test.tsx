@@ -2,13 +2,14 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import type { Event } from "sdk/events";
 import { type Entry, foldTranscript, TranscriptFold } from "sdk/transcript";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { Daemon } from "../src/daemon/daemon";
 import { eventText } from "../src/debug/eventText";
 import { SessionContext } from "../src/session/sessionContext";
 import { Conversation } from "../src/state/conversation";
 import { Workspace, WorkspaceProvider } from "../src/state/workspace";
 import { EntryView } from "../src/transcript/entryView";
+import { Markdown } from "../src/transcript/markdown";
 import { type Row, Rows } from "../src/transcript/rows";
 import { recordings } from "./recordings";
 
@@ -25,6 +26,12 @@ function drawn(row: Row): string {
     </WorkspaceProvider>,
   );
 }
+
+// What reads Markdown is loaded when it is first drawn.
+beforeAll(async () => {
+  renderToStaticMarkup(<Markdown text="" />);
+  await vi.dynamicImportSettled();
+});
 
 function everyId(entries: readonly Entry[]): string[] {
   return entries.flatMap((entry) => [entry.id, ...(entry.kind === "tool" ? everyId(entry.children) : [])]);

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.daemons import SECONDS
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 TOKEN = "a-token-for-tests"
@@ -42,7 +43,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield found[1]
     process.terminate()
     process.stderr.close()
-    process.wait(10)
+    process.wait(SECONDS)
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def cli(environ: dict[str, str], tmp_path: Path) -> Cli:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=SECONDS,
         )
 
     return run
@@ -81,7 +82,7 @@ def local(tmp_path: Path) -> Cli:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=SECONDS,
         )
 
     return run

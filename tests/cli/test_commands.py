@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.daemons import wait_until
+from tests.daemons import SECONDS, wait_until
 
 from sandbox_agent.cli.state import lock_holder, running_daemon
 from sandbox_agent.schema.answers import ToolCallList
@@ -173,7 +173,7 @@ def test_run_shows_what_a_crashed_agent_wrote_to_stderr_below_its_words(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=30,
+        timeout=SECONDS,
     )
     *told, summary = crashed.stdout.splitlines()
     assert told == [
@@ -298,7 +298,7 @@ def test_run_asks_on_the_terminal(environ: dict[str, str], tmp_path: Path) -> No
 
 
 def test_ctrl_c_cancels_the_turn_and_its_end_is_shown(environ: dict[str, str], tmp_path: Path) -> None:
-    with on_terminal(("run", "mock", "slow"), environ, tmp_path) as terminal:
+    with on_terminal(("run", "mock", "slow 60"), environ, tmp_path) as terminal:
         terminal.wait_for("Counting slowly:")
         terminal.type("\x03")
         assert terminal.exit_code() == 130
@@ -332,7 +332,7 @@ def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str
     wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy", "--json").stdout)
     [queued] = msgspec.json.decode(cli("sessions", "queue", "busy", "--json").stdout)["messages"]
     cli("sessions", "withdraw", "busy", queued["turnId"])
-    _, said = waiting.communicate(timeout=20)
+    _, said = waiting.communicate(timeout=SECONDS)
     assert (waiting.returncode, said.splitlines()[-1]) == (
         1,
         "error: the message was withdrawn from the queue",
@@ -350,13 +350,19 @@ def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Pa
 
 
 def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tmp_path: Path) -> None:
-    slow = begun("run", "mock", "pace 10 100", env=environment(tmp_path), cwd=tmp_path)
-    wait_until(lambda: lock_holder(tmp_path / "state") is not None)
-    longer = local("run", "mock", "pace 30 100")
-    out, err = slow.communicate(timeout=30)
-    assert (longer.returncode, slow.returncode) == (0, 0)
-    assert [len(text.split()) for text in (out, longer.stdout)] == [10, 30]
-    assert "waiting for other commands that use this daemon" in err
+    runs = []
+    for session in ("first", "second"):
+        words = ("run", "mock", "slow 60", "--session", session)
+        runs.append(begun(*words, env=environment(tmp_path), cwd=tmp_path))
+        assert runs[-1].stdout is not None
+        assert runs[-1].stdout.read(8) == "Counting"
+    first = runs[0]
+    assert local("sessions", "cancel", "first").returncode == 0
+    assert first.stderr is not None
+    assert any("waiting for other commands that use this daemon" in line for line in first.stderr)
+    assert local("sessions", "cancel", "second").returncode == 0
+    for run in runs:
+        run.communicate(timeout=SECONDS)
     assert lock_holder(tmp_path / "state") is None
     assert not (tmp_path / "state" / "daemon.json").exists()
 
@@ -378,7 +384,7 @@ def test_a_server_in_the_foreground_is_found(local: Cli, tmp_path: Path) -> None
         assert "was not started by `daemon start`" in refused.stderr
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(SECONDS)
     assert not (tmp_path / "state" / "daemon.json").exists()
 
 

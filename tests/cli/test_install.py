@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.install.site import SECONDS, Site, program, publish_claude, serving
+from tests.daemons import SECONDS
+from tests.install.site import Site, program, publish_claude, serving
 
 from sandbox_agent.install.machine import this_machine
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.daemons import SECONDS
 
 from sandbox_agent.cli.command_line import GUIDE, ROOT_EXAMPLES, parse, parser
 from sandbox_agent.cli.main import main
@@ -216,7 +217,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     line = b'{"dir":"cmd","t":0,"msg":["mock","--conversation","c"]}\n'
     line += b'{"dir":"out","t":0,"msg":{"type":"ready","conversation":"c"}}\n'
     done = subprocess.run(
-        command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=30
+        command("translate", "mock", "-"), input=line, stdout=writer, stderr=subprocess.PIPE, timeout=SECONDS
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -225,7 +226,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
 def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
     with open("/dev/full", "wb") as full:
         failed = subprocess.run(
-            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30
+            command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS
         )
     assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
 
@@ -242,5 +243,5 @@ def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> No
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=10)[1] == b""
+        assert process.communicate(timeout=SECONDS)[1] == b""
     assert process.returncode == 130

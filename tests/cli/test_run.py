@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.daemons import Daemon, agent_pids, client_of, done, running, wait_until
+from tests.daemons import SECONDS, Daemon, agent_pids, client_of, done, running, wait_until
 
 from .conftest import Cli, command, environment
 from .test_commands import begun, on_terminal
@@ -55,7 +55,7 @@ def test_a_session_is_created_in_the_callers_folder(cli: Cli, tmp_path: Path) ->
 
 
 def test_run_cancels_a_turn_that_takes_too_long(cli: Cli) -> None:
-    late = cli("run", "mock", "slow", "--timeout", "0.3")
+    late = cli("run", "mock", "slow 60", "--timeout", "0.3")
     assert (late.returncode, late.stderr.splitlines()[-1]) == (
         1,
         "error: the turn took longer than 0.3 s and was cancelled",
@@ -121,7 +121,7 @@ def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, boo
     """What is said, and whether the agent saw the key."""
     (folder / "seen").unlink(missing_ok=True)
     process = begun("run", "claude", "hi", *words, env={**env, "ANTHROPIC_API_KEY": KEY}, cwd=folder)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=SECONDS)
     wait_until((folder / "seen").exists)
     return said, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
 
@@ -146,7 +146,7 @@ def test_a_missing_key_is_told_before_anything_is_fetched(tmp_path: Path) -> Non
     env = {**environment(tmp_path, PATH="/usr/bin:/bin"), "SANDBOX_AGENT_NO_INSTALL": ""}
     env["SANDBOX_AGENT_MIRROR"] = "http://127.0.0.1:9"
     failed = subprocess.run(
-        command("run", "codex", "hi"), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=30
+        command("run", "codex", "hi"), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS
     )
     assert (failed.returncode, failed.stderr) == (
         1,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.daemons import (
+    SECONDS,
     Client,
     Daemon,
     agent_pids,
@@ -137,8 +138,8 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
     assert running_turn.stdout is not None
     assert running_turn.stdout.read(1)
     fill_until_it_shows(client, other, filler)
-    _, said = running_turn.communicate(timeout=20)
-    refused = subprocess.run([*RUN, "hello"], env=env, capture_output=True, text=True, timeout=20)
+    _, said = running_turn.communicate(timeout=SECONDS)
+    refused = subprocess.run([*RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS)
     filler.empty()
     assert running_turn.returncode == refused.returncode == 1
     assert said.splitlines()[-1] == "error: the daemon cannot write its log: database or disk is full"
@@ -157,7 +158,9 @@ def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(tmp_path: Path) ->
     )
     inside = [*NAMESPACE, "sh", "-c", f'{fill}; exec "$0" "$@"']
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
-    failed = subprocess.run([*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=20)
+    failed = subprocess.run(
+        [*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS
+    )
     assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
     assert "No space left on device" in failed.stderr or "disk is full" in failed.stderr
 

@@ -120,7 +120,7 @@ def test_a_crash_ends_the_turn_though_a_stranger_holds_the_agents_output(tmp_pat
 def test_a_signal_that_ends_the_agent_is_named(client: Client, number: signal.Signals) -> None:
     session, agent = new_agent(client)
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         began = time.monotonic()
         os.kill(agent, number)

@@ -61,7 +61,7 @@ def test_nothing_that_a_reader_saw_is_lost_and_the_conversation_goes_on(
     session = client.create()
     client.turn(session, "hello")
     with client.follow(session) as first, client.follow(session, after=3) as second:
-        client.send(session, "pace 2000 1")
+        client.send(session, "pace 100000 1")
         before = [count_to(first, 300), count_to(second, 200)]
         daemon.kill()
         before = [before[0] + first.rest(), before[1] + second.rest()]
@@ -82,13 +82,13 @@ def test_nothing_that_a_reader_saw_is_lost_and_the_conversation_goes_on(
 
     assert texts(client.turn(session, "again")) == ["You said: again (message 3 of this conversation)"]
     remembered = texts(client.turn(session, "memory"))[0]
-    assert [line[3:] for line in remembered.splitlines()[2:]] == ["hello", "pace 2000 1", "again"]
+    assert [line[3:] for line in remembered.splitlines()[2:]] == ["hello", "pace 100000 1", "again"]
 
 
 def test_a_killed_turn_lasted_as_long_as_the_log_says(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         daemon.kill()
     daemon.start()
@@ -134,7 +134,7 @@ def test_positions_of_the_whole_log_continue_after_a_restart(daemon: Daemon, cli
 def test_what_waited_in_the_queue_runs_after_a_restart(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         waiting = [client.send(session, text) for text in ("second", "third")]
         daemon.kill()
@@ -292,7 +292,7 @@ def test_a_conversation_that_is_gone_is_a_conflict_unless_fresh(daemon: Daemon, 
 def test_a_conversation_that_was_never_stored_starts_anew(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         agent = agent_pid(daemon)
         daemon.kill()
@@ -425,15 +425,17 @@ def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(tmp_path: Path) -> 
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader, ThreadPoolExecutor(1) as pool:
-            client.send(session, "pace 80 20")
-            reader.until_agent_speaks()
+            client.send(session, "permission hello")
+            [asked] = of_type(reader.until_type("permission.requested"), "permission.requested")
             daemon.process.send_signal(signal.SIGTERM)
             ended = pool.submit(daemon.ended)
-            reader.until(lambda event: event["type"] == "item.delta" and _refuses_work(client))
+            wait_until(lambda: client.get("/v1/ready").status_code == 503)
             refused = client.post(f"/v1/sessions/{session}/messages", {"message": "late"})
             assert refusal(refused) == (503, "unavailable")
             assert int(refused.headers["retry-after"]) > 0
             assert refusal(client.post("/v1/sessions/late", {"agent": "mock"})) == (503, "unavailable")
+            path = f"/v1/sessions/{session}/permissions/{asked['permission_id']}/reply"
+            assert client.post(path, {"reply": "once"}).status_code == 204
             reader.until_type("turn.ended")
             assert reader.rest() == []  # the stream is ended properly
             assert ended.result() == 0
@@ -441,16 +443,12 @@ def test_sigterm_lets_a_short_turn_end_and_takes_no_new_work(tmp_path: Path) -> 
         assert stop_reason(client.events(session)) == "end_turn"
 
 
-def _refuses_work(client: Client) -> bool:
-    return client.get("/v1/ready").status_code == 503
-
-
 def test_sigterm_ends_a_long_turn_as_unknown(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "data", "--no-token", "--drain-seconds", "0.1")
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader:
-            client.send(session, "slow")
+            client.send(session, "slow 60")
             reader.until_agent_speaks()
             agent = agent_pid(daemon)
             assert daemon.stop() == 0
@@ -466,7 +464,7 @@ def test_sigterm_keeps_what_waits_in_the_queue(tmp_path: Path) -> None:
     with running(daemon), client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader:
-            client.send(session, "slow")
+            client.send(session, "slow 60")
             reader.until_agent_speaks()
             waiting = client.send(session, "later")
             daemon.stop()

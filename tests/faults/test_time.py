@@ -100,15 +100,15 @@ def test_a_wall_clock_that_jumps_ends_nothing_and_counts_for_nothing(
     session = client.create(turnTimeoutMs=60_000)
     agent = agent_pid(daemon)
     with client.follow(session) as reader:
-        client.send(session, "pace 150 20")
+        client.send(session, "slow 50")
         seen = reader.until_agent_speaks()
         for jump in (-YEAR, YEAR):
             faults.jump_to(jump)
             seen += reader.until(is_of_another_year_than(seen[-1]))
+        client.post(f"/v1/sessions/{session}/cancel")
         seen += reader.until_type("turn.ended")
-    assert numbers(texts(seen)[0]) == list(range(150))
     [ended] = of_type(seen, "turn.ended")
-    assert ended["metadata"]["stop_reason"] == "end_turn"
+    assert ended["metadata"]["stop_reason"] == "interrupted"
     assert 0 < ended["metadata"]["duration_ms"] < 60_000
     assert seen == client.events(session)
     assert agent_pid(daemon) == agent  # it did not count as idle for a year
@@ -119,7 +119,7 @@ def test_a_turn_that_a_restart_ends_in_the_past_has_no_negative_length(
 ) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         daemon.kill()
     faults.jump_to(-YEAR)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.daemons import Client, done, refusal, wait_until
+from tests.daemons import SECONDS, Client, done, refusal, wait_until
 
 
 @pytest.fixture
@@ -17,7 +17,10 @@ def work(tmp_path: Path) -> Path:
     (folder / "a.txt").write_text("committed\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True, timeout=20
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
+            cwd=folder,
+            check=True,
+            timeout=SECONDS,
         )
     (folder / "a.txt").write_text("dirty\n")
     return folder
@@ -59,7 +62,7 @@ def test_changes_are_shown_given_back_and_taken_back(client: Client, work: Path)
 def test_nothing_is_given_back_while_a_turn_runs(client: Client, work: Path) -> None:
     session = client.create(directory=str(work))
     (work / "a.txt").write_text("changed\n")
-    client.send(session, "slow")
+    client.send(session, "slow 60")
     wait_until(lambda: client.info(session)["state"] == "running")
     answer = client.post(f"/v1/sessions/{session}/changes/revert", {"all": True})
     assert refusal(answer) == (409, "conflict")

@@ -68,7 +68,7 @@ def test_a_command_is_sent_once_under_one_key(client: Client) -> None:
 
 def test_a_command_waits_for_its_turn(client: Client) -> None:
     session = client.create()
-    client.send(session, "slow")
+    client.send(session, "slow 60")
     answer = client.post(f"/v1/sessions/{session}/commands/echo", {"arguments": "later"})
     assert answer.json()["queued"] is True
     client.post(f"/v1/sessions/{session}/cancel")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.daemons import Client, Daemon, client_of, done, refusal, running
-from tests.install.site import SECONDS, Site, program, publish_claude, serving
+from tests.daemons import SECONDS, Client, Daemon, client_of, done, refusal, running
+from tests.install.site import Site, program, publish_claude, serving
 
 from sandbox_agent.install.machine import this_machine
 from sandbox_agent.runtime.installs import MOST_AT_ONCE

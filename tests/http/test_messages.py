@@ -106,7 +106,7 @@ def test_a_queued_message_can_be_streamed(client: Client) -> None:
 
 def test_a_stream_ends_with_the_session(client: Client) -> None:
     session = client.create()
-    with client.reader(f"/v1/sessions/{session}/messages/stream", body={"message": "slow"}) as reader:
+    with client.reader(f"/v1/sessions/{session}/messages/stream", body={"message": "slow 60"}) as reader:
         reader.until_agent_speaks()
         client.post(f"/v1/sessions/{session}/terminate")
         assert types(reader.rest())[-1] == "turn.ended"

@@ -308,7 +308,7 @@ def test_cancelling_an_idle_session_does_nothing(client: Client) -> None:
 def test_cancelling_ends_the_turn_and_keeps_the_session(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         assert client.info(session)["state"] == "running"
         assert client.post(f"/v1/sessions/{session}/cancel").status_code == 204
@@ -333,7 +333,7 @@ def test_terminating_ends_the_session_once(client: Client) -> None:
 def test_terminating_ends_the_running_turn_first(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         client.post(f"/v1/sessions/{session}/terminate")
         events = reader.until_type("session.ended")
@@ -361,7 +361,7 @@ def test_a_deleted_session_is_forgotten_and_its_name_free(client: Client, daemon
     session = client.create()
     client.post(f"/v1/sessions/{session}/attachments?filename=a.txt", None)
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         assert client.delete(f"/v1/sessions/{session}").status_code == 204
         reader.rest()  # the stream ends
@@ -428,7 +428,7 @@ def test_a_waiting_message_can_be_withdrawn(client: Client) -> None:
 def test_cancelling_keeps_what_waits_and_starts_it(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         next_turn = client.send(session, "next")
         client.post(f"/v1/sessions/{session}/cancel")
@@ -444,7 +444,7 @@ def test_cancelling_keeps_what_waits_and_starts_it(client: Client) -> None:
 def test_terminating_withdraws_what_waits(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "slow")
+        client.send(session, "slow 60")
         reader.until_agent_speaks()
         waiting = [client.send(session, "one"), client.send(session, "two")]
         client.post(f"/v1/sessions/{session}/terminate")
@@ -458,7 +458,7 @@ def test_terminating_withdraws_what_waits(client: Client) -> None:
 
 def test_a_turn_that_takes_too_long_is_ended(client: Client) -> None:
     session = client.create(turnTimeoutMs=100)
-    events = client.turn(session, "slow")
+    events = client.turn(session, "slow 60")
     assert stop_reason(events) == "limit"
     assert statuses(events, "limit") == [{"limit": "maxTurnSeconds", "value": 0.1, "used": 0.1}]
     assert stop_reason(client.turn(session, "hi")) == "end_turn"

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.daemons import Client, client_of, done, stop_reason, texts
+from tests.daemons import Client, client_of, done, stop_reason, texts, wait_until
 
 ROUNDS = 60
 
@@ -62,23 +62,22 @@ def test_of_two_answers_to_what_a_list_shows_the_loser_conflicts(
     ):
         for number in range(ROUNDS):
             client.send(session, message)
-            while not (listed := client.pending(session, kind)):
-                pass
-            id = listed[0]["permission_id" if kind == "permissions" else "question_id"]
+            wait_until(lambda: client.pending(session, kind) != [])
+            id = client.pending(session, kind)[0]["permission_id" if kind == "permissions" else "question_id"]
             path = f"/v1/sessions/{session}/{kind}/{id}/{verb}"
             answers = list(pool.map(answer, (first, second), (path, path)))
             assert sorted(answers) == [204, 409], number
             assert client.pending(session, kind) == []
-            while client.info(session)["state"] != "idle":
-                pass
+            wait_until(lambda: client.info(session)["state"] == "idle")
 
 
 def test_a_message_that_waits_is_withdrawn_before_the_agent_ends_the_session(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "pace 5 40")
+        client.send(session, "slow 60")
         client.send(session, "end")
         waiting = [client.send(session, "never"), client.send(session, "never again")]
+        client.post(f"/v1/sessions/{session}/cancel")
         events = reader.until_type("session.ended")
     assert events[-1]["data"]["reason"] == "completed"
     changes = [

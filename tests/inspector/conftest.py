@@ -16,7 +16,7 @@ from tests.daemons import Client, Daemon, client_of, running
 from .machine import chromium, missing
 from .window import Window
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 LISTENING = re.compile(r"DevTools listening on (ws://\S+)")
 FLAGS = (
@@ -84,7 +84,7 @@ def client(daemon: Daemon) -> Iterator[Client]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     yield context
     context.close()
 

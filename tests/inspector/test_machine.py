@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
-from tests.daemons import SECONDS, Client, Daemon, client_of, done, running
+from tests.daemons import PAUSE, SECONDS, Client, Daemon, client_of, done, running
 
 from .window import Window
 
@@ -36,7 +36,7 @@ def until(window: Window, holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it never happened"
-        window.page.wait_for_timeout(20)
+        window.page.wait_for_timeout(1000 * PAUSE)
 
 
 def test_a_terminal_runs_vim_and_top_and_survives_a_lost_connection(

@@ -33,10 +33,13 @@ def shows_the_log(window: Window, client: Client, session: str) -> None:
 def test_a_reload_in_mid_turn_loses_and_doubles_nothing(window: Window, client: Client) -> None:
     session = client.create()
     window.enter(session)
-    window.say("pace 60 20")
-    expect(window.log.locator(".message.streaming")).not_to_be_empty()
+    window.say("slow 60")
+    streaming = window.log.locator(".message.streaming")
+    expect(streaming).not_to_be_empty()
     window.page.reload()
-    window.turn_is_over()
+    expect(streaming).not_to_be_empty()
+    window.message.press("Escape")
+    window.turn_is_over("Stopped")
     expect(window.log.locator(".message.user")).to_have_count(1)
     shows_the_log(window, client, session)
 
@@ -49,7 +52,7 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         window = Window(new_page(), daemon)
         window.open()
         window.enter(session)
-        window.say("slow")
+        window.say("slow 60")
         expect(window.log.locator(".message.streaming")).not_to_be_empty()
         daemon.kill()
         status = window.page.get_by_role("status").first

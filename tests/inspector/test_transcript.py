@@ -78,7 +78,7 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
 
 
 def test_text_is_seen_while_it_streams(window: Window, session: str) -> None:
-    window.say("slow")
+    window.say("slow 60")
     streaming = window.log.locator(".message.streaming")
     expect(streaming).not_to_be_empty()
     first = streaming.inner_text()
@@ -535,7 +535,7 @@ def test_a_plan_is_read_and_decided(window: Window, session: str, press: str, ta
 
 
 def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: str, client: Client) -> None:
-    window.say("slow")
+    window.say("slow 60")
     window.say("second message", waits=True)
     window.say("third message", waits=True)
     queue = window.page.get_by_role("region", name="Waiting messages")
@@ -551,7 +551,7 @@ def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: 
 def test_the_turn_is_stopped_together_with_all_that_waits(
     window: Window, session: str, client: Client
 ) -> None:
-    window.say("slow")
+    window.say("slow 60")
     window.say("second message", waits=True)
     window.say("third message", waits=True)
     window.button("Stop and clear").click()
@@ -613,3 +613,14 @@ def test_what_the_daemon_did_not_understand_is_shown(window: Window, session: st
     window.say("unparsed")
     window.turn_is_over()
     expect(window.log.locator(".card.odd")).to_have_count(3)
+
+
+def test_an_answer_is_plain_when_what_reads_markdown_cannot_be_loaded(
+    session: str, window: Window, client: Client
+) -> None:
+    """A daemon of another version has other files than the page that is still open."""
+    window.page.route("**/markdownBlocks-*.js", lambda route: route.fulfill(status=404))
+    client.turn(session, "markdown")
+    window.turn_is_over()
+    expect(window.log.locator(".plainText").last).to_contain_text("**")
+    expect(window.log.locator(".markdown")).to_have_count(0)

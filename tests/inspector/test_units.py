@@ -19,7 +19,7 @@ SOURCE = CHECKOUT / "inspector"
 def run(*command: str, folder: Path = SOURCE) -> str:
     """What a command says; it must succeed."""
     done = subprocess.run(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=110
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280
     )
     assert done.returncode == 0, done.stdout
     return done.stdout

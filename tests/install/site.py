@@ -17,8 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import msgspec
-
-SECONDS = 20.0
+from tests.daemons import SECONDS
 
 
 @dataclass

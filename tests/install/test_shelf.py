@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.daemons import SECONDS
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.install.problems import Stopped
@@ -18,7 +19,7 @@ from sandbox_agent.install.progress import Progress
 from sandbox_agent.schema.answers import Installed
 
 from .conftest import MakeInstaller
-from .site import SECONDS, Site, program, publish_claude
+from .site import Site, program, publish_claude
 
 CLAUDE = AGENTS["claude"]
 

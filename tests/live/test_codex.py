@@ -19,7 +19,7 @@ LINES = "".join(f"line {n}\n" for n in range(1, 4))
 
 @pytest.fixture
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
-    if "codex" not in chosen(request.config.getoption("--agent"), "cancel_tool"):
+    if "codex" not in chosen(request.config.getoption("--agent"), "text"):
         pytest.skip("--agent names others")
     if why := cannot_run("codex"):
         request.node.user_properties += [("agent", "codex"), ("left_out", why)]

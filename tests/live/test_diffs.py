@@ -68,9 +68,8 @@ file_change = pytest.mark.feature(FEATURES["file_change"])
 
 
 @file_change
-@pytest.mark.parametrize("mode", ["acceptEdits", "bypass"])
-def test_patch_repeats_the_changes_of_a_session(live: Live, mode: str) -> None:
-    repeat(live, mode, SAMPLE)
+def test_patch_repeats_the_changes_of_a_session(live: Live) -> None:
+    repeat(live, "acceptEdits", SAMPLE)
 
 
 @file_change

@@ -109,7 +109,8 @@ def test_a_message_that_begins_with_a_slash_is_text(live: Live) -> None:
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
     assert turn.prompt == live.echo("/compact and /help are words")
     asked = live.asked_model(lambda request: request.kind == "turn" and "are words" in request.prompt)
-    assert asked.prompt.strip().startswith("/compact and /help are words")
+    invisible = " \n\u2060"
+    assert asked.prompt.lstrip(invisible).startswith("/compact and /help are words")
 
 
 @feature("prompt_template")
@@ -572,7 +573,8 @@ def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
         session.send(live.say("text", "", ""))
     assert refused.value.status == 409
     session.call("PATCH", "", {"limits": {"maxTokens": None, "maxCostUsd": None}})
-    assert session.run(live.say("text", "", "")).text == HELLO
+    # An agent that was ended by a signal may first finish what it had begun.
+    assert session.run(live.say("text", "", "")).text.endswith(HELLO)
 
 
 # -- files ------------------------------------------------------------------------------------

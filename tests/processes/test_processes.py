@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import uvloop
+from tests.daemons import SECONDS
 
 from sandbox_agent.errors import Unavailable
 from sandbox_agent.processes import processes as module
 from sandbox_agent.processes.processes import Processes
 from sandbox_agent.processes.program import ProgramSpec
 
-SECONDS = 20.0
 Body = Callable[[Processes], Coroutine[Any, Any, None]]
 
 

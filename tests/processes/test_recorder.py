@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 import uvloop
+from tests.daemons import PAUSE, SECONDS
 
 from sandbox_agent.processes.recorder import BURST, RATE, READ_BYTES, REFILL, Recorder, Source
 from sandbox_agent.schema.processes import LogStream
-
-SECONDS = 20.0
 
 
 class Kept:
@@ -94,7 +93,7 @@ def test_a_full_disk_makes_the_process_wait_and_loses_nothing(run: Run) -> None:
             asyncio.to_thread(lambda: [os.write(writer, b"x" * 1000) for _ in range(500)])
         )
         while sink.refused < 2:
-            await asyncio.sleep(0)
+            await asyncio.sleep(PAUSE)
         assert not writing.done()
         sink.has_room = True
         await writing
@@ -125,7 +124,7 @@ def test_a_flood_is_slowed_down_and_others_are_not(run: Run) -> None:
         await ended.wait()
         assert len(flood.data) == size
         assert time.monotonic() - began > 0.2
-        assert len(quiet.data) > 50
+        assert len(quiet.data) > 10
 
     run(body)
 

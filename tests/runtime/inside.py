@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.daemons import PAUSE, SECONDS
 from tests.runtime.paper import followed
 
 from sandbox_agent.agents.base import Agent
@@ -20,8 +21,6 @@ from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.schema.world import REAL, World
 from sandbox_agent.store.base import Secrets
 
-SOON = 10.0
-
 
 @asynccontextmanager
 async def running(
@@ -30,7 +29,7 @@ async def running(
     daemon = Daemon(Config(data_dir=str(data_dir), **{"drain_seconds": 0, **config}), agents, world)
     await daemon.start()
     try:
-        async with asyncio.timeout(3 * SOON):
+        async with asyncio.timeout(3 * SECONDS):
             yield daemon
     finally:
         await daemon.stop()
@@ -64,6 +63,6 @@ async def data_of(daemon: Daemon, session_id: str = "s") -> list[EventData]:
 
 async def become(holds: Callable[[], bool]) -> None:
     """Poll until this is true."""
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(SECONDS):
         while not holds():
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(PAUSE)

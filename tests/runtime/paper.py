@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from sandbox_agent.runtime.following import Following
+from tests.daemons import SECONDS
 
-SOON = 10.0
+from sandbox_agent.runtime.following import Following
 
 
 class Paper:
@@ -63,7 +63,7 @@ class Paper:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for what is written."""
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(SECONDS):
             while not holds():
                 self._written.clear()
                 await self._written.wait()

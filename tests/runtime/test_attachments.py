@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.daemons import PAUSE, SECONDS
 
 from sandbox_agent.config import Config
 from sandbox_agent.errors import InvalidRequest, NotFound, SessionNotFound
@@ -29,7 +30,6 @@ from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.store.base import Secrets
 
 SPACE = 1 << 20
-SOON = 5.0
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def files(data_dir: Path) -> list[Path]:
 
 async def soon(is_so: Callable[[], bool]) -> None:
     """Files are removed in the background."""
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(SECONDS):
         while not is_so():
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(PAUSE)
 
 
 def test_writing_a_file_again_changes_nothing(tmp_path: Path) -> None:
@@ -190,12 +190,12 @@ class SlowDisk:
 
     def _wait(self) -> bool:
         self._loop.call_soon_threadsafe(self.reached.set)
-        assert self._open.wait(SOON), "nobody opened it: the event loop stands still"
+        assert self._open.wait(SECONDS), "nobody opened it: the event loop stands still"
         return True
 
     async def let_through(self, *others: Awaitable[object]) -> None:
         """Do something else while the disk works, then let it get ready."""
-        await asyncio.wait_for(self.reached.wait(), SOON)
+        await asyncio.wait_for(self.reached.wait(), SECONDS)
         for other in others:
             await other
         self._open.set()
@@ -236,16 +236,16 @@ def test_an_agents_image_is_written_off_the_event_loop_before_its_event(
             with monkeypatch.context() as patch:
                 disk = SlowDisk(patch)
                 await send_message(daemon, SendMessage("s", "image"))
-                await asyncio.wait_for(disk.reached.wait(), SOON)
+                await asyncio.wait_for(disk.reached.wait(), SECONDS)
                 assert b'"type":"image"' not in await bodies(daemon)
                 await disk.let_through()
 
                 async def is_told() -> bool:
                     return b'"type":"image"' in await bodies(daemon)
 
-                async with asyncio.timeout(SOON):
+                async with asyncio.timeout(SECONDS):
                     while not await is_told():
-                        await asyncio.sleep(0)
+                        await asyncio.sleep(PAUSE)
             [picture] = files(tmp_path)
             assert picture.read_bytes().startswith(b"\x89PNG")
 

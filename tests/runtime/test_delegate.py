@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 import uvloop
+from tests.daemons import SECONDS
 
 from sandbox_agent.agents.amp import delegate as program
 from sandbox_agent.agents.frames import DelegateAsk, DelegateReply, InFrame
@@ -25,7 +26,6 @@ from sandbox_agent.runtime.framing import LineTooLong
 from sandbox_agent.runtime.private_folder import remove_leftovers
 from sandbox_agent.runtime.process import Exit
 
-SECONDS = 20.0
 AGENT = Path(__file__).with_name("delegating_agent.py")
 
 Body = Callable[[], Coroutine[Any, Any, None]]

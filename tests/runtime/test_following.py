@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.runtime.paper import SOON, Paper, followed
+from tests.daemons import SECONDS
+from tests.runtime.paper import Paper, followed
 
 from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import SandboxAgentError
@@ -310,7 +311,7 @@ def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
         ) -> list[StoredEvent]:
             found = super().read_log(after, limit, max_bytes, whole=whole)
             self.looked.set()
-            assert self.go_on.wait(SOON)
+            assert self.go_on.wait(SECONDS)
             return found
 
     async def scenario() -> None:
@@ -321,7 +322,7 @@ def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
             await a.append([said("a1")])
             await a.append([], DeleteSession("a"))
             async with followed(of_all(log)) as paper:
-                await asyncio.to_thread(store.looked.wait, SOON)
+                await asyncio.to_thread(store.looked.wait, SECONDS)
                 await b.append([said("b1")])
                 store.go_on.set()
                 await paper.until_number(2)

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 
 import pytest
 from tests.busy import busy
+from tests.daemons import SECONDS
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
 from sandbox_agent.processes import guardian
 
 INSTANCE = f"test-guardian-{os.getpid()}/"
 MARKER = f"{INSTANCE}1."
-SOON = 10.0
 
 
 class Guarded:
@@ -35,7 +35,7 @@ class Guarded:
         inside: Sequence[str] = (),
     ) -> None:
         self.control, theirs = socket.socketpair()
-        self.control.settimeout(SOON)
+        self.control.settimeout(SECONDS)
         argv = [
             *inside,
             sys.executable,
@@ -87,7 +87,7 @@ class Guarded:
     def close(self) -> None:
         self.let_go()
         try:
-            self.process.wait(SOON)
+            self.process.wait(SECONDS)
         finally:
             self.process.kill()
             for pipe in (self.process.stdin, self.process.stdout):
@@ -118,12 +118,12 @@ def test_the_exit_of_the_agent_is_reported(script: str, said: str) -> None:
     with guarded(script) as running:
         running.pid()
         assert [running.says(), running.says()] == [said, ""]
-        assert running.process.wait(SOON) == 0
+        assert running.process.wait(SECONDS) == 0
 
 
 def test_a_missing_program_is_reported() -> None:
     running = Guarded(["/no/such/program"], 500, {})
-    assert [running.says(), running.says()] == ["failed /no/such/program: No such file or directory", ""]
+    assert [running.says(), running.says()] == ["failed 127 /no/such/program: No such file or directory", ""]
     running.close()
 
 
@@ -157,7 +157,7 @@ def test_int_interrupts_only_the_agent() -> None:
         assert running.line() == "interrupted"
         assert child in pids.alive()
         running.tell("stop")
-        assert pids.alive(SOON) == []
+        assert pids.alive(SECONDS) == []
 
 
 def test_the_agent_leads_its_own_session() -> None:
@@ -182,7 +182,7 @@ def test_no_descendant_is_left(how: str) -> None:
             else:
                 assert running.process.stdin is not None
                 running.process.stdin.close()
-            assert running.process.wait(SOON) == 0
+            assert running.process.wait(SECONDS) == 0
             # The guardian goes last: when it is gone, so is everything.
             assert pids.alive() == []
 

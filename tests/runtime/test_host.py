@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.daemons import PAUSE, SECONDS
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 
 from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
@@ -23,8 +24,6 @@ from sandbox_agent.schema.events import SessionMetadata
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.schema.world import REAL
 from sandbox_agent.store.memory import MemoryStore
-
-SOON = 10.0
 
 
 class Tenant:
@@ -64,7 +63,7 @@ class Tenant:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until a notification makes this true."""
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(SECONDS):
             while not holds():
                 self._changed.clear()
                 await self._changed.wait()
@@ -92,7 +91,7 @@ async def running(folder: Path, agent: Agent | None = None) -> AsyncIterator[Run
     log = Log(MemoryStore())
     running = Running(folder, log, agent or Chatty())
     try:
-        async with asyncio.timeout(3 * SOON):
+        async with asyncio.timeout(3 * SECONDS):
             yield running
     finally:
         await running.hosts.stop_all()
@@ -108,9 +107,9 @@ def say(host: Host, *words: str) -> None:
 
 async def become(holds: Callable[[], bool]) -> None:
     """Poll until this is true."""
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(SECONDS):
         while not holds():
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(PAUSE)
 
 
 # -- holding ----------------------------------------------------------------------------------
@@ -284,7 +283,7 @@ def test_an_exit_during_the_catalogue_request_is_reported(tmp_path: Path) -> Non
             with pytest.raises(Timeout):
                 await host.catalogue("/", 0.01)
             with pytest.raises(AgentProcessExited, match="7"):
-                await host.catalogue("/exit", SOON)
+                await host.catalogue("/exit", SECONDS)
             await here.hosts.release(host, None)
             assert here.hosts.count == 0
 
@@ -404,7 +403,7 @@ def test_joining_a_server_that_just_exited_is_refused(tmp_path: Path) -> None:
             with pytest.raises(AgentProcessExited):
                 Tenant(host, "b")
             with pytest.raises(AgentProcessExited):
-                await host.catalogue("/", SOON)
+                await host.catalogue("/", SECONDS)
 
     asyncio.run(scenario())
 

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 import uvloop
 from msgspec import Raw
+from tests.daemons import SECONDS
 
 from sandbox_agent.agents.base import HttpServer
 from sandbox_agent.agents.frames import HttpRequest, InFrame, encode_frame
@@ -23,7 +24,6 @@ from sandbox_agent.runtime.http_link import HttpLink
 from sandbox_agent.runtime.process import Exit
 from sandbox_agent.schema.events import Stderr
 
-SECONDS = 20.0
 AGENT = Path(__file__).with_name("http_agent.py")
 READY = r"agent listening on (http://\S+)"
 STREAM_1 = {"sse": "/global/event", "data": {"stream": 1}}

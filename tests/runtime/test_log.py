@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import msgspec
 import pytest
+from tests.daemons import PAUSE, SECONDS
 
 from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import SandboxAgentError, Unavailable
@@ -37,7 +38,6 @@ from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
 
 PLENTY = 1 << 30
-SOON = 10.0
 
 Heard = tuple[str, int | None]
 
@@ -78,7 +78,7 @@ class Session:
 
     async def until(self, heard: Heard) -> None:
         """Wait until the session is notified of this. A commit is reported by the last number that it settles."""
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(SECONDS):
             while not any(
                 notice[0] == heard[0] and (notice[1] or 0) >= (heard[1] or 0) for notice in self.heard
             ):
@@ -138,13 +138,13 @@ class GatedStore(MemoryStore):
 
     async def began(self) -> None:
         """Wait until the next write has begun."""
-        assert await asyncio.to_thread(self._began.acquire, timeout=SOON)
+        assert await asyncio.to_thread(self._began.acquire, timeout=SECONDS)
 
     def write(self, changes: Iterable[Change]) -> None:
         taken = list(changes)
         self.begun.append(taken)
         self._began.release()
-        assert self.gate.acquire(timeout=SOON)
+        assert self.gate.acquire(timeout=SECONDS)
         super().write(taken)
 
     @property
@@ -310,9 +310,9 @@ def test_deltas_are_batched_until_something_urgent_arrives(
             a, b = Session(log, "a"), Session(log, "b")
             # The first does not wait for others.
             a.pieces("0")
-            async with asyncio.timeout(SOON):
+            async with asyncio.timeout(SECONDS):
                 while a.end.committed < 1:
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(PAUSE)
             for text in "123":
                 a.pieces(text)
                 await asyncio.sleep(0)
@@ -376,12 +376,12 @@ def test_a_file_is_written_off_the_event_loop() -> None:
 
         def store_blob(folder: str, name: str, content: bytes) -> None:
             begun.set()
-            assert may_end.wait(SOON), "the loop stood still"
+            assert may_end.wait(SECONDS), "the loop stood still"
 
         log = Log(filled(MemoryStore(), "a"), store_blob)
         a = Session(log, "a")
         number = a.append([said("1")], blobs={"one.png": b"1"})
-        await asyncio.to_thread(begun.wait, SOON)
+        await asyncio.to_thread(begun.wait, SECONDS)
         assert a.heard == []
         may_end.set()
         await a.until(("committed", number))

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import uvloop
 from tests.busy import busy
+from tests.daemons import SECONDS
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
 from sandbox_agent.agents.frames import InFrame
@@ -28,8 +29,6 @@ from sandbox_agent.runtime.framing import LineTooLong
 from sandbox_agent.runtime.process import AgentProcess, Exit
 from sandbox_agent.schema.events import Stderr
 
-SECONDS = 20.0
-SOON = 10.0
 ENV = {"PATH": os.environ["PATH"]}
 INSTANCE = f"test-process-{os.getpid()}"
 PYTHON = [sys.executable, "-I", "-S", "-c"]
@@ -280,7 +279,7 @@ def test_nothing_is_left_when_the_guardian_itself_is_killed(run: Run) -> None:
             with Pids(found := [int(pid) for pid in await agent.heard(3)]) as pids:
                 os.kill(found[-1], signal.SIGKILL)
                 assert await agent.exit() == Exit(None, "SIGKILL", None)
-                assert pids.alive(SOON) == []
+                assert pids.alive(SECONDS) == []
 
     run(body)
 
@@ -348,7 +347,7 @@ def test_a_sweep_finds_what_an_earlier_daemon_left_behind() -> None:
         try:
             assert sweep(f"{INSTANCE}-old/4.") == 0
             assert sweep(f"{INSTANCE}-old/") == 1
-            assert lost.wait(SOON) == -signal.SIGKILL
+            assert lost.wait(SECONDS) == -signal.SIGKILL
             assert other.poll() is None
         finally:
             lost.kill()
@@ -488,7 +487,7 @@ def test_the_output_of_an_agent_that_exits_while_paused_is_read(run: Run) -> Non
             with Pids(map(int, guard := list(await agent.heard(1)))) as pids:
                 agent.process.pause()
                 agent.process.write([b"go on"])
-                assert await asyncio.to_thread(pids.alive, SOON) == []
+                assert await asyncio.to_thread(pids.alive, SECONDS) == []
             for _ in range(10):
                 await asyncio.sleep(0)  # the loop has seen that the guardian is gone
             assert (agent.lines, agent.exits) == (guard, [])
@@ -541,23 +540,3 @@ def test_characters_of_stderr_survive_the_pieces(run: Run) -> None:
             assert exit.stderr == Stderr(False, ("a" + "é" * 400_000)[:2000], total_lines=1)
 
     run(body)
-
-
-def test_what_a_guardian_costs_is_printed() -> None:
-    async def body() -> None:
-        began = time.perf_counter()
-        async with running("echo $PPID; read line") as agent:
-            [guard] = await agent.heard(1)
-            took = time.perf_counter() - began
-            status = Path(f"/proc/{guard}/status").read_text()
-            facts = {
-                line.split(":")[0]: line.split()[1] for line in status.splitlines() if len(line.split()) > 1
-            }
-            private = Path(f"/proc/{guard}/smaps_rollup").read_text().split()
-            own = sum(int(private[i + 1]) for i, word in enumerate(private) if word.startswith("Private_"))
-            print(
-                f"first word after {took * 1000:.0f} ms; guardian {facts['VmRSS']} kB, {own} kB of it its own"
-            )
-            assert took > 0
-
-    asyncio.run(body())

@@ -422,7 +422,7 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
             picture.write_text("of a cat")
             with busy_threads():
                 async with daemon.sessions.loaded("s") as live:
-                    accepted = await live.ask(attached("slow", picture))
+                    accepted = await live.ask(attached("slow 60", picture))
                 cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
                 # The loop is free meanwhile, and what else is asked is answered.
                 assert (await get(daemon, OneSession("s"))).state == "running"
@@ -460,7 +460,7 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
             picture.write_text("of a cat")
             with busy_threads():
                 async with daemon.sessions.loaded("s") as live:
-                    await live.ask(attached("slow", picture))
+                    await live.ask(attached("slow 60", picture))
                 await terminate(daemon, OneSession("s"))
                 assert not daemon.sessions._live
                 [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import websockets.sync.client as ws
+from tests.daemons import SECONDS
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
@@ -104,11 +105,11 @@ def test_relay_passes_every_event_on_and_takes_the_page_s_answers(
             pass
         with ws.connect(address, origin=Origin("http://mine")) as page:
             page.send('{"nonsense": 1}')
-            assert "unknown field `nonsense`" in json.loads(page.recv(timeout=20))["problem"]
+            assert "unknown field `nonsense`" in json.loads(page.recv(timeout=SECONDS))["problem"]
             page.send('{"prompt": "permission x"}')
             seen: list[dict[str, Any]] = []
             while not seen or seen[-1]["type"] != "turn.ended":
-                seen.append(json.loads(page.recv(timeout=20)))
+                seen.append(json.loads(page.recv(timeout=SECONDS)))
                 if seen[-1]["type"] == "permission.requested":
                     name = seen[-1]["data"]["permission_id"]
                     page.send(json.dumps({"permission": name, "reply": "once"}))
@@ -118,7 +119,7 @@ def test_relay_passes_every_event_on_and_takes_the_page_s_answers(
         assert "permission.resolved" in [event["type"] for event in seen]
     finally:
         program.send_signal(signal.SIGINT)
-        assert program.wait(20) == 0
+        assert program.wait(SECONDS) == 0
         if program.stdout is not None:
             program.stdout.close()
 
@@ -169,7 +170,7 @@ def test_resume_goes_on_after_a_kill_without_loss_or_doubles(
         seen = [int(said.readline().split()[0]) for _ in range(12)]
         first.kill()
         seen += [int(line.split()[0]) for line in said if line.endswith("\n")]
-        first.wait(20)
+        first.wait(SECONDS)
     remembered = int((tmp_path / "resume.offset").read_text())
     # It may have been killed after it showed an event and before it wrote that down.
     assert seen == list(range(1, len(seen) + 1))

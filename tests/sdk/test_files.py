@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.daemons import PAUSE
 
 from sandbox_agent import AsyncSandboxAgent, FileChange, InvalidRequest, PreconditionFailed
 
@@ -74,6 +75,7 @@ def test_changes_are_told_to_an_asynchronous_program(endpoint: str, tmp_path: Pa
             while not first.done():
                 number += 1
                 await client.fs.mkdir(str(tmp_path / str(number)))
+                await asyncio.sleep(PAUSE)
             return await first
 
     change = asyncio.run(program())

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.daemons import SECONDS
 
 from sandbox_agent import AsyncSandboxAgent, DaemonNotStarted, DaemonUnreachable, SandboxAgent
 
@@ -52,7 +53,7 @@ def test_the_daemon_ends_with_the_program_when(end: str, tmp_path: Path) -> None
         if number is not None:
             assert said.readline() == b"turn.started\n"
             os.kill(program.pid, number)
-        program.communicate(timeout=30)
+        program.communicate(timeout=SECONDS)
     assert gone_within([daemon], 20) == []
 
 

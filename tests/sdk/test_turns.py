@@ -39,7 +39,7 @@ def session(endpoint: str) -> Iterator[Session]:
 
 
 def test_a_prompt_that_is_withdrawn_while_it_waits_ends_without_a_turn(session: Session) -> None:
-    running = session.prompt("slow")
+    running = session.prompt("slow 60")
     next(running)
     waiting = session.prompt("second", idempotency_key="second")
     queued = session.send_message("second", idempotency_key="second")
@@ -114,7 +114,7 @@ def test_a_limit_of_the_session_raises_too(endpoint: str) -> None:
     with SandboxAgent.connect(endpoint, TOKEN) as client:
         session = client.sessions.create(agent="mock", turn_timeout_ms=300)
         with pytest.raises(TurnFailed) as failed:
-            session.prompt("slow").result()
+            session.prompt("slow 60").result()
     assert (failed.value.stop_reason, failed.value.message) == ("limit", "the turn took longer than 0.3 s")
 
 
@@ -163,7 +163,7 @@ def test_a_time_limit_holds_for_a_daemon_that_does_not_answer(mortal: Daemon) ->
 
 def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:
     with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client:
-        turn = client.sessions.create(agent="mock").prompt("slow", timeout=1.5)
+        turn = client.sessions.create(agent="mock").prompt("slow 60", timeout=1.5)
         next(turn)
         mortal.kill()
         began = time.monotonic()

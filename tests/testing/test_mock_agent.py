@@ -367,7 +367,7 @@ def test_a_plan_is_carried_out_only_when_approved(agent: Client) -> None:
         ("edit", AskFrame, ["call", "ask", "withdrawn", "result"]),
         ("multi", QuestionFrame, ["question", "withdrawn"]),
         ("plan", PlanFrame, ["text", "text_end", "plan", "withdrawn"]),
-        ("slow", TextFrame, ["text", "heartbeat"]),
+        ("slow 60", TextFrame, ["text", "heartbeat"]),
         ("pace 10 60000", TextFrame, ["text"]),
     ],
 )
@@ -581,7 +581,7 @@ def test_the_agent_can_end_the_conversation(agent: Client) -> None:
     assert events[-1].data == SessionEnded("completed", "agent")
 
 
-@pytest.mark.parametrize("prompt", ["slow", "question"])
+@pytest.mark.parametrize("prompt", ["slow 60", "question"])
 def test_sigterm_ends_it_at_once(agent: Client, prompt: str) -> None:
     agent.send(PromptCommand(prompt))
     agent.read()
@@ -589,7 +589,7 @@ def test_sigterm_ends_it_at_once(agent: Client, prompt: str) -> None:
     assert agent.exit_code() == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("prompt", ["slow", "question"])
+@pytest.mark.parametrize("prompt", ["slow 60", "question"])
 def test_the_end_of_its_input_ends_it_at_once(agent: Client, prompt: str) -> None:
     agent.send(PromptCommand(prompt))
     agent.read()

@@ -10,6 +10,8 @@ import { HttpTab } from "../debug/httpTab";
 import { IconButton } from "../parts/button";
 import { useObserved, Value } from "../state/observable";
 import { UsageTab } from "../usage/usageTab";
+import "../styles/panel.css";
+import "../styles/debug.css";
 import "../styles/machine.css";
 
 const ChangesTab = lazy(() => import("../changes/changesTab"));

@@ -19,7 +19,7 @@ interface Props {
   onPanel: () => void;
 }
 
-export default function SessionView({ sessionId, panel, onPanel }: Props) {
+export function SessionView({ sessionId, panel, onPanel }: Props) {
   const workspace = useWorkspace();
   const conversation = useMemo(() => workspace.conversation(sessionId), [workspace, sessionId]);
   const view = useObserved(conversation);

@@ -9,8 +9,9 @@ import { useObserved } from "../state/observable";
 import { isOwn } from "../state/ownTurns";
 import { useWorkspace } from "../state/workspace";
 import { Images } from "./images";
-import { Markdown, MarkdownPiece, PlainText } from "./markdown";
+import { Markdown, MarkdownPiece } from "./markdown";
 import type { Piece } from "./pieces";
+import { PlainText } from "./plainText";
 
 interface Props {
   entry: MessageEntry;

@@ -17,6 +17,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an agent with its install state, version, credentials and capabilities. */
+        get: operations["agents.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{agent}/install": {
         parameters: {
             query?: never;
@@ -1151,6 +1168,11 @@ export interface components {
              * @default null
              */
             size?: number | null;
+            /**
+             * @description What a session may choose, if `config` is set and the agent can say it.
+             * @default null
+             */
+            configOptions?: components["schemas"]["ConfigOption"][] | null;
         };
         /**
          * Capabilities
@@ -1195,6 +1217,26 @@ export interface components {
             status?: boolean;
             /** @default false */
             sharedProcess?: boolean;
+        };
+        /**
+         * ConfigOption
+         * @description A selection, as the Agent Client Protocol writes it.
+         */
+        ConfigOption: {
+            id: string;
+            name: string;
+            category: string;
+            currentValue: string;
+            options: components["schemas"]["OptionValue"][];
+            /** @enum {unknown} */
+            type?: "select";
+        };
+        /** OptionValue */
+        OptionValue: {
+            value: string;
+            name: string;
+            /** @default null */
+            description?: string | null;
         };
         /** Installed */
         Installed: {
@@ -1406,6 +1448,8 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
+            /** @default null */
+            clientId?: string | null;
         };
         /** Attachment */
         Attachment: {
@@ -2350,6 +2394,11 @@ export interface components {
              * @default false
              */
             command?: boolean;
+            /**
+             * @description Your own id of the message; its item has it as `native_item_id`.
+             * @default null
+             */
+            clientId?: string | null;
         };
         /** ReplyPermissionBody */
         ReplyPermissionBody: {
@@ -3191,7 +3240,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     "agents.list": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3205,6 +3259,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "agents.get": {
+        parameters: {
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the agent, e.g. `claude`. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInfo"];
+                };
+            };
+            /** @description `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Any other problem, for example with the token, the host or the body. */
@@ -7978,6 +8078,7 @@ export interface operations {
 /** Method and path of every operation. */
 export const ROUTES = {
   "agents.list": "GET /v1/agents",
+  "agents.get": "GET /v1/agents/{agent}",
   "agents.install": "POST /v1/agents/{agent}/install",
   "agents.modes": "GET /v1/agents/{agent}/modes",
   "agents.models": "GET /v1/agents/{agent}/models",

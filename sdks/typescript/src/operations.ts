@@ -95,8 +95,13 @@ export class Operations {
   // -- agents -------------------------------------------------------------------------------------
 
   /** List the agents: installed or not, version, credentials, capabilities. */
-  listAgents(options: CallOptions = {}): Promise<AgentList> {
-    return this.http.json("agents.list", options);
+  listAgents(query: QueryOf<"agents.list"> & CallOptions = {}): Promise<AgentList> {
+    return this.http.json("agents.list", parted(query));
+  }
+
+  /** Show an agent; with `config`, also what its sessions may choose. */
+  getAgent(agent: string, query: QueryOf<"agents.get"> & CallOptions = {}): Promise<AgentInfo> {
+    return this.http.json("agents.get", { path: { agent }, ...parted(query) });
   }
 
   /** Install an agent, or say where it is. */
@@ -430,6 +435,7 @@ export class Operations {
 /** The method of every operation; an operation without one does not compile. */
 export const METHODS = {
   "agents.list": "listAgents",
+  "agents.get": "getAgent",
   "agents.install": "installAgent",
   "agents.modes": "listModes",
   "agents.models": "listModels",

@@ -146,7 +146,7 @@ test("a prompt's events are its own turn, also when it waited in the queue and o
 
 test("a message that is withdrawn gives a turn without a start", async () => {
   const session = await mock();
-  const running = session.prompt("slow");
+  const running = session.prompt("slow 60");
   await running.sent;
   const waiting = session.prompt("later");
   const { turnId, queued } = await waiting.sent;

@@ -6,7 +6,17 @@ import argparse
 from collections.abc import Sequence
 
 from .operation_commands import add_operations
-from .own_commands import add_copy, add_daemon, add_exec, add_run, add_server, add_to_sessions, add_tools
+from .own_commands import (
+    add_acp,
+    add_copy,
+    add_daemon,
+    add_exec,
+    add_gigacode,
+    add_run,
+    add_server,
+    add_to_sessions,
+    add_tools,
+)
 from .parser import CLIENT_FLAGS, PROG, Parser, add_client_options
 from .table import SETTINGS
 
@@ -57,6 +67,8 @@ def parser(*, server_alone: bool = False) -> Parser:
     if server_alone:
         return root
     add_run(commands)
+    add_acp(commands)
+    add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)

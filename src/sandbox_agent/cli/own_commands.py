@@ -132,6 +132,54 @@ def add_run(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- acp ----------------------------------------------------------------------------------------
+
+
+def add_acp(commands: Subparsers[Parser]) -> None:
+    acp = add_command(
+        commands,
+        "acp",
+        "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
+        "acp:acp",
+        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
+        "\neditor is closed, and the editor can load the session again.",
+        examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
+    )
+    acp.add_argument(
+        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
+    )
+    acp.add_argument(
+        "--session",
+        metavar="ID",
+        help="Session that the editor's new session opens; it is created if it does not exist.",
+    )
+
+
+# -- gigacode -----------------------------------------------------------------------------------
+
+
+def add_gigacode(commands: Subparsers[Parser]) -> None:
+    gigacode = add_command(
+        commands,
+        "gigacode",
+        "Use an agent in the terminal interface of OpenCode.",
+        "gigacode:gigacode",
+        more="Uses the running daemon, or starts one in the background, which goes on when you leave the interface.\n"
+        "`opencode` and the agent are installed if they are missing. The command `gigacode` is the same.",
+        examples="sandbox-agent gigacode\nsandbox-agent gigacode --agent codex src\n"
+        "sandbox-agent gigacode --continue",
+    )
+    gigacode.add_argument("directory", metavar="DIR", nargs="?", help="Directory to work in (default: here).")
+    gigacode.add_argument(
+        "--agent", metavar="AGENT", default="claude", help=f"Agent to begin with: {', '.join(AGENT_NAMES)}."
+    )
+    which = gigacode.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="Open this session.")
+    which.add_argument(
+        "--continue", dest="latest", action="store_true", help="Open the latest session of the directory."
+    )
+
+
 # -- exec ---------------------------------------------------------------------------------------
 
 

@@ -36,8 +36,20 @@ GROUPS: dict[str, str] = {
 COMMANDS: tuple[Command, ...] = (
     Command(
         'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json', '',
-        (),
+        (
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
         "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
+    ),
+    Command(
+        'agents', 'get', (), 'GET', '/v1/agents/{agent}', 'Show an agent with its install state, version, credentials and capabilities.', '', 'json', '',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
+        'sandbox-agent agents get claude --config --json | jq .configOptions',
     ),
     Command(
         'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json', '',
@@ -154,6 +166,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('fresh', 'switch', 'body', 'fresh', 'Start a new conversation if the agent no longer has this one.'),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.'),
+            Argument('client_id', 'string', 'body', 'clientId', 'Your own id of the message; its item has it as `native_item_id`.'),
         ),
         'sandbox-agent sessions send-message demo "hello"\ngit diff | sandbox-agent sessions send-message demo --attach screenshot.png',
     ),
@@ -417,6 +430,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('fresh', 'switch', 'body', 'fresh', 'Start a new conversation if the agent no longer has this one.'),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.'),
+            Argument('client_id', 'string', 'body', 'clientId', 'Your own id of the message; its item has it as `native_item_id`.'),
         ),
         'sandbox-agent sessions stream-message demo "hello" | jq -r .type',
     ),

@@ -165,6 +165,10 @@ class SendMessage(Struct, frozen=True, rename="camel"):
             description="Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text."
         ),
     ] = False
+    client_id: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=4096)] | None,
+        Meta(description="Your own id of the message; its item has it as `native_item_id`."),
+    ] = None
 
 
 class QueuedTurn(Struct, frozen=True, rename="camel"):
@@ -308,11 +312,7 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
     settings = msgspec.structs.replace(record.settings, **changes)
-    await daemon.check(record, settings)
-    env = (await daemon.sessions.secrets(session_id)).env
-    await daemon.check_choice(
-        daemon.agent(record.agent), settings, changes, listed=not env, version=record.pinned_version
-    )
+    await daemon.check(record, settings, changes)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
@@ -362,7 +362,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # fails if the agent is no longer configured
     attachments = tuple(_resolved(daemon, record, attachment) for attachment in request.attachments)
-    prompt = Prompt(request.message, attachments, request.command)
+    prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
     fresh, key = request.fresh, request.idempotency_key
@@ -452,7 +452,11 @@ async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
     return Queue(
         [
             QueuedMessageInfo(
-                queued.turn_id, queued.prompt.text, queued.created_at, queued.prompt.attachments
+                queued.turn_id,
+                queued.prompt.text,
+                queued.created_at,
+                queued.prompt.attachments,
+                queued.prompt.client_id,
             )
             for _, queued in page
         ],

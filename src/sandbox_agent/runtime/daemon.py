@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import logging
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from ..agents.base import Agent
 from ..config import Config
 from ..errors import (
     AgentNotInstalled,
+    AgentProcessExited,
     InvalidRequest,
     ModeNotSupported,
     PermissionDenied,
@@ -63,6 +66,10 @@ logger = logging.getLogger("sandbox_agent.daemon")
 
 CATALOGUE_SECONDS = 60.0
 MOST_CATALOGUES = 100
+CHOICES = ("model", "variant")
+"""The settings that an agent may restrict to what it lists."""
+Offered = Callable[[], Awaitable[Catalogue]]
+"""Asks an agent what it offers."""
 
 
 def open_store(config: Config, folder: Path) -> Store:
@@ -134,7 +141,7 @@ class Daemon:
             world,
         )
         self._tasks: set[asyncio.Task[None]] = set()
-        self._catalogues: OrderedDict[tuple[str, str, str | None], tuple[float, Catalogue]] = OrderedDict()
+        self._catalogues: OrderedDict[tuple[str, str], tuple[float, Catalogue]] = OrderedDict()
 
     async def start(self) -> None:
         """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
@@ -212,8 +219,9 @@ class Daemon:
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
-        await self._check_mode(agent, settings, program.version, pinned)
-        await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
+        offered = functools.partial(self.catalogue, agent, settings.directory, pinned, secrets.env)
+        await self._check_mode(agent, settings, program.version, offered)
+        await self._check_choice(agent, settings, CHOICES, offered)
         folder = self.attachments.new_folder()
         laid_out = await self._lay_out(skills + config.sources(), folder)
         moment = self.world.now()
@@ -271,11 +279,13 @@ class Daemon:
         if self.draining:
             raise Unavailable("the daemon is stopping", retryAfter=5)
 
-    async def check(self, record: SessionRecord, settings: Settings) -> None:
-        """Refuse impossible settings: a missing directory, or a mode the agent does not have."""
+    async def check(self, record: SessionRecord, settings: Settings, changed: Collection[str]) -> None:
+        """Refuse settings that a session cannot have: a missing directory, or a choice its agent would not use."""
         agent = self.agent(record.agent)
         self._check_settings(agent, settings)
-        await self._check_mode(agent, settings, record.agent_version, record.pinned_version)
+        offered = functools.partial(self._offered, agent, record)
+        await self._check_mode(agent, settings, record.agent_version, offered)
+        await self._check_choice(agent, settings, changed, offered)
 
     def _check_settings(self, agent: Agent, settings: Settings) -> None:
         self.check_directory(settings.directory)
@@ -287,44 +297,37 @@ class Daemon:
             )
 
     async def _check_mode(
-        self, agent: Agent, settings: Settings, version: str | None, pinned: str | None
+        self, agent: Agent, settings: Settings, version: str | None, offered: Offered
     ) -> None:
         """Only the agent knows the modes that its user has defined."""
-        if settings.agent_mode not in {mode.id for mode in agent.modes_of(version)}:
-            modes = await self.modes(agent, settings.directory, pinned)
+        known_modes = agent.modes_of(version)
+        if settings.agent_mode not in {mode.id for mode in known_modes}:
+            modes = (await offered()).modes or known_modes
             if settings.agent_mode not in {mode.id for mode in modes}:
                 known = ", ".join(mode.id for mode in modes)
                 raise ModeNotSupported(
                     f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
                 )
 
-    async def check_choice(
+    async def _check_choice(
         self,
         agent: Agent,
         settings: Settings,
-        chosen: Collection[str] = ("model", "variant"),
-        *,
-        listed: bool = True,
-        version: str | None = None,
+        chosen: Collection[str],
+        offered: Offered,
     ) -> None:
-        """Refuse a model or variant that the agent would ignore.
-
-        `listed`: the agent's list applies to this session. Models that come from a session's own environment are known only to
-        its own process. If the agent lists nothing, nothing is refused.
-        """
+        """Refuse a model or variant that the agent would not use. If it does not list what it has, nothing is refused."""
         for field in sorted(agent.ignores.intersection(chosen)):
             if getattr(settings, field) is not None:
                 raise InvalidRequest(
                     f"{agent.title} does not let you choose its {field}", field=field, agent=agent.name
                 )
-        if not listed:
-            return
         model = settings.model if "model" in agent.chooses.intersection(chosen) else None
         variant = settings.variant if "variant" in agent.chooses.intersection(chosen) else None
         if model is None and variant is None:
             return
         try:
-            catalogue = await self.catalogue(agent, settings.directory, version)
+            catalogue = await offered()
         except SandboxAgentError:
             return
         if model is not None and not agent.takes_model(model, catalogue):
@@ -364,18 +367,24 @@ class Daemon:
         ).wait()
         return Program(Path(installed.path), installed.version)
 
-    async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:
-        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute."""
+    async def catalogue(
+        self, agent: Agent, directory: str, version: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Catalogue:
+        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute.
+
+        `env` is a session's own environment, which may change what the agent offers.
+        """
         self.check_directory(directory)
-        key = (agent.name, directory, version)
+        program = await self.programs.program(agent, version)
+        settings = Settings(directory, agent.modes[0].id)
+        request = HostRequest(
+            agent, program, settings, dict(env or {}), agent.choose_native_id(self.world), False
+        )
+        key = (request.key(), directory)
         known = self._catalogues.get(key)
         if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:
             return known[1]
-        program = await self.programs.program(agent, version)
-        settings = Settings(directory, agent.modes[0].id)
-        host = await self.hosts.get(
-            HostRequest(agent, program, settings, {}, agent.choose_native_id(self.world), False)
-        )
+        host = await self.hosts.get(request)
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)
         finally:
@@ -389,11 +398,18 @@ class Daemon:
     async def commands(self, record: SessionRecord) -> tuple[Command, ...]:
         """The commands of a session: those its agent always has, and those its process offers."""
         agent = self.agent(record.agent)
-        offered = await self.sessions.catalogue(record.session_id)
-        if offered is None:
-            offered = await self.catalogue(agent, record.settings.directory, record.pinned_version)
+        offered = await self._offered(agent, record)
         commands = {command.name: command for command in (*agent.commands, *offered.commands)}
         return tuple(commands.values())
+
+    async def _offered(self, agent: Agent, record: SessionRecord) -> Catalogue:
+        """What a session's own process offers; without one, what a process with the same environment would."""
+        with contextlib.suppress(AgentProcessExited):
+            offered = await self.sessions.catalogue(record.session_id)
+            if offered is not None:
+                return offered
+        env = (await self.sessions.secrets(record.session_id)).env
+        return await self.catalogue(agent, record.settings.directory, record.pinned_version, env)
 
     async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
         modes = (await self.catalogue(agent, directory, version)).modes

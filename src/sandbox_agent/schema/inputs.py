@@ -72,6 +72,8 @@ class Prompt(Struct, frozen=True, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     command: bool = False
     """The text is a command with its arguments. Otherwise a leading `/` has no meaning."""
+    client_id: str | None = None
+    """The client's own id of the message."""
 
     @property
     def called(self) -> tuple[str, str]:

@@ -31,7 +31,8 @@ from .phases import (
 def write_beginning(core: Core, message: QueuedMessage, *, heard: bool = True) -> None:
     """A turn starts with its prompt. `prompted` is written before the agent receives anything."""
     core.scribe.start_turn(message.turn_id)
-    core.scribe.user_message(message.prompt.text, message.prompt.attachments)
+    prompt = message.prompt
+    core.scribe.user_message(prompt.text, prompt.attachments, native_id=prompt.client_id)
     if heard and not core.record.prompted:
         core.change(prompted=True)
 

@@ -694,11 +694,12 @@ def nested(turn: Turn) -> None:
     turn.say("That was deep.")
 
 
-@keyword("slow", "text that takes five seconds; a cancel ends it at once")
+@keyword("slow [SECONDS]", "text that takes so long (5 seconds unless given); a cancel ends it at once")
 def slow(turn: Turn) -> None:
+    halves = 2 * number(turn, 0, 5)
     id = turn.begin_text("Counting slowly:")
     began = time.monotonic()
-    for count in range(1, 11):
+    for count in range(1, halves + 1):
         turn.write("heartbeat")
         turn.pause_until(began + count * 0.5)
         turn.continue_text(id, f" {count}")

@@ -15,14 +15,18 @@ from ..files import bytes_in, mime_of
 from ..scribe import Scribe
 from .frames import Content
 
+NOT_A_COMMAND = "\u2060"
+"""A word joiner, which is invisible. Some agents remove a leading space before they look for the slash."""
+
 
 def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
     """The text, then each attachment: an image that was read is embedded, any other file is a link.
 
-    Agents treat a prompt that begins with a slash as a command, so other prompts that do get a leading space.
+    Agents treat a prompt that begins with a slash as a command, so other prompts that do get a leading
+    `NOT_A_COMMAND`.
     """
     plain = prompt.text.startswith("/") and not prompt.command
-    text = f" {prompt.text}" if plain else prompt.text
+    text = f"{NOT_A_COMMAND}{prompt.text}" if plain else prompt.text
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for file in prompt.attachments:
         mime = mime_of(file)

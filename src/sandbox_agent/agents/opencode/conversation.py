@@ -115,6 +115,8 @@ class OpenCodeConversation(Conversation):
         self.plan = Plan()
         self.windows: Mapping[str, int] = {}
         """The context window sizes of models."""
+        self.allow: Callable[[str], None] = lambda key: None
+        """Allows a call without asking anyone."""
         self.feed_back: Callable[[str], None] | None = None
         """Sends the agent the user's feedback on its plan, in the running turn."""
         self._expects_trace = False

@@ -12,7 +12,7 @@ from ...schema.inputs import Settings
 from ...schema.mcp import McpState, condition_of
 from ..base import Ready, Start, StartFailed, Wire
 from .asking import Asking, OnAnswer, path_of
-from .bodies import CreateBody, McpStatus
+from .bodies import CreateBody, McpStatus, ReplyBody
 from .conversation import OpenCodeConversation
 from .messages import Session, lenient
 from .prompts import Prompts, Rules
@@ -57,8 +57,12 @@ class Opening:
         conversation = OpenCodeConversation(self._wire, start)
         conversation.windows = self._windows
         conversation.feed_back = partial(self._prompts.feed_back, conversation)
+        conversation.allow = partial(self._allow, conversation)
         self._threads.add(conversation)
         return conversation
+
+    def _allow(self, conversation: OpenCodeConversation, key: str) -> None:
+        self._asking.tell(conversation, f"/permission/{key}/reply", ReplyBody("once"))
 
     def recorded(self, settings: Settings, native_id: str | None) -> OpenCodeConversation:
         """A conversation that a recorded client began or resumed."""

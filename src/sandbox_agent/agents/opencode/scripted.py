@@ -79,6 +79,5 @@ SCRIPTED = Scripted(
     offline,
     reports_mcp=True,
     other_model=("scripted-anthropic/scripted-a", "scripted-a"),
-    writes_unseen=True,
     ends_when_rejected=True,
 )

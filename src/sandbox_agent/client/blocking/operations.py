@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
+    AgentInfo,
     AgentList,
     Commands,
     EventPage,
@@ -76,9 +77,29 @@ class Agents(Guard):
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
-    def list(self) -> AgentList:
-        """List all agents with their install state, version, credentials and capabilities."""
-        return self._client.ask(call("GET", "/v1/agents"), AgentList)
+    def list(self, *, config: bool = False, no_cache: bool = False) -> AgentList:
+        """List all agents with their install state, version, credentials and capabilities.
+
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+        """
+        return self._client.ask(
+            call("GET", "/v1/agents", query={"config": config, "noCache": no_cache}), AgentList
+        )
+
+    def get(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """Show an agent with its install state, version, credentials and capabilities.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+
+        Raises `UnsupportedAgent`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}", query={"config": config, "noCache": no_cache}),
+            AgentInfo,
+        )
 
     def install(
         self,
@@ -362,6 +383,7 @@ class Sessions(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
@@ -371,6 +393,7 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -380,7 +403,13 @@ class Sessions(Guard):
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/messages",
                 headers={"Idempotency-Key": idempotency_key or new_key()},
-                body={"message": message, "attachments": attachments, "fresh": fresh, "command": command},
+                body={
+                    "message": message,
+                    "attachments": attachments,
+                    "fresh": fresh,
+                    "command": command,
+                    "clientId": client_id,
+                },
             ),
             SentMessage,
         )
@@ -565,6 +594,7 @@ class Sessions(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> Turn:
         """Send a message and stream the events of its turn until it ends.
 
@@ -574,6 +604,7 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.

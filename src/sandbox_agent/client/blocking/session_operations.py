@@ -293,6 +293,7 @@ class SessionOperations(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
@@ -301,6 +302,7 @@ class SessionOperations(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -312,6 +314,7 @@ class SessionOperations(Guard):
             fresh=fresh,
             idempotency_key=idempotency_key,
             command=command,
+            client_id=client_id,
         )
 
     def cancel(self) -> None:
