@@ -6,10 +6,11 @@ ARGS ?=
 SDK := sdks/typescript
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
+OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live diffs long check fmt gen lock sdk bench torture load faults record clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench torture load faults record clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -17,16 +18,19 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector $(PYRIGHT) $(PUBLISHED) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli faults http inspector intruders live sdk tools
+DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
 
 live: .venv/dev agents ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
+
+doors: .venv/dev agents inspector $(OPENCODE_SDK) ## Test the doors with the real clients (tmux, Chromium), including tests that take minutes
+	$(BIN)/python -m pytest tests/doors -n auto -m "" $(ARGS)
 
 diffs: .venv/dev agents ## Test that `patch` can apply every diff of every agent, or of one (AGENT=codex)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
@@ -137,6 +141,11 @@ $(PYRIGHT):
 $(PUBLISHED):
 	@npm install --silent --no-progress --ignore-scripts --omit=optional --prefix .cache/published-client sandbox-agent@0.4.2 \
 	|| echo "npm or its packages not found: the published client is not tested against the daemon" >&2
+
+# OpenCode's own SDK, which must work with the door.
+$(OPENCODE_SDK):
+	@npm install --silent --no-progress --ignore-scripts --prefix .cache/opencode-sdk @opencode-ai/sdk@1.18.33 \
+	|| echo "npm or its packages not found: OpenCode's SDK is not tested against the door" >&2
 
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui

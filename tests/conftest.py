@@ -9,6 +9,7 @@ import pytest
 # What the live suite asserts outside of its test file is explained too when it fails.
 pytest.register_assert_rewrite(f"{__package__}.live")
 
+from .doors.coverage import DoorReport  # noqa: E402
 from .inspector.machine import BrowserReport  # noqa: E402
 from .live.report import CoverageReport, add_options  # noqa: E402
 
@@ -22,6 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CoverageReport(config), "live-coverage")
     config.pluginmanager.register(BrowserReport(config), "browser")
+    config.pluginmanager.register(DoorReport(config), "door-coverage")
+    config.addinivalue_line("markers", "door(door, *features): the features of a door that a test shows")
     if config.pluginmanager.hasplugin("hypothesispytest"):
         _be_patient_and_brief()
 

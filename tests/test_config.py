@@ -49,9 +49,13 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
     assert from_environment({}, {"SANDBOX_AGENT_PORT": "", "SANDBOX_AGENT_TOKEN": ""}) == Config()
 
 
+LIMITS = ("turns", "cost_usd", "tokens", "turn_seconds", "session_seconds")
+
+
 def test_every_setting_can_be_given_in_the_environment() -> None:
     by_type = {bool: "true", int: "7", float: "7.5", str: "/x"}
     by_name = {"synchronous": "normal", "log_level": "debug", "parent_pid": "7", "max_upload": "4GiB"}
+    by_name |= dict.fromkeys((f"max_{limit}" for limit in LIMITS), "7")
     default = Config()
     for field in msgspec.structs.fields(Config):
         before = getattr(default, field.name)
@@ -74,6 +78,8 @@ def test_every_setting_can_be_given_in_the_environment() -> None:
         ("log_level", "LOUD"),
         ("max_upload", "much"),
         ("max_upload", "0"),
+        ("max_cost_usd", "nan"),
+        ("max_turns", "0"),
     ],
 )
 def test_a_bad_setting_is_named(name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The pages about files and changes do what they say: their snippets run, one after the other, in one shell."""
+"""The pages about files, changes, MCP servers and skills do what they say: their snippets run, one after the other, in one shell."""
 
 from __future__ import annotations
 
@@ -52,3 +52,9 @@ def test_every_snippet_about_files_runs(tmp_path: Path) -> None:
 def test_every_snippet_about_changes_runs(tmp_path: Path) -> None:
     work = run_snippets("changes.md", tmp_path)
     assert (work / "project" / "a.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["mcp.md", "skills.md"])
+def test_every_snippet_about_tools_for_agents_runs(tmp_path: Path, page: str) -> None:
+    run_snippets(page, tmp_path)

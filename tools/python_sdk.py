@@ -16,7 +16,7 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, policy, processes
+from sandbox_agent.schema import answers, changes, files, inputs, mcp, policy, processes, skills, tools, usage
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -88,6 +88,7 @@ ALIASES = {
     inputs.PermissionMode: "PermissionMode",
     processes.LogStream: "LogStream",
     Incoming: "AsyncContent",
+    tools.Tool: "ToolSource",
 }
 
 
@@ -200,8 +201,13 @@ def _imports() -> str:
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         f"from ...schema.policy import PolicyRule, {declared_in(policy)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
+        "from ...schema.limits import Limits\n"
+        f"from ...schema.mcp import {declared_in(mcp)}\n"
         "from ...schema.sessions import SessionInfo\n"
-        "from ...schema.tools import Tool, ToolImage\n"
+        f"from ...schema.skills import SkillSource, {declared_in(skills)}\n"
+        f"from ...schema.usage import {declared_in(usage)}\n"
+        "from ...schema.tools import ToolImage\n"
+        "from ..function_tool import ToolSource\n"
     )
 
 

@@ -12,6 +12,7 @@ import { useTitle } from "./useTitle";
 
 const KeysHelp = lazy(() => import("./keysHelp"));
 const NewSession = lazy(() => import("./sessions/newSession"));
+const UsagePage = lazy(() => import("./usage/usagePage"));
 const SidePanel = lazy(() => import("./panel/sidePanel"));
 
 export function Shell({ onLeave }: { onLeave: () => void }) {
@@ -19,6 +20,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   const { sessionId, sequence } = useRoute();
   const [creating, setCreating] = useState(false);
   const [helping, setHelping] = useState(false);
+  const [summing, setSumming] = useState(false);
   const [panel, setPanel] = useState<PanelTab | null>(sequence === null ? null : "events");
   const sessions = useObserved(workspace.sessions);
   const search = useSearch(sessions);
@@ -70,6 +72,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
         search={search}
         onNew={() => setCreating(true)}
         onPanel={setPanel}
+        onUsage={() => setSumming(true)}
         onHelp={() => setHelping(true)}
         onLeave={onLeave}
       />
@@ -81,6 +84,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
       <Suspense>
         {panel && <SidePanel tab={panel} onTab={setPanel} sessionId={sessionId} sequence={sequence} onClose={() => setPanel(null)} onLeave={onLeave} />}
         {creating && <NewSession onClose={() => setCreating(false)} />}
+        {summing && <UsagePage onClose={() => setSumming(false)} />}
         {helping && <KeysHelp onClose={() => setHelping(false)} />}
       </Suspense>
     </div>

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from .errors import InvalidRequest, found_by_validation
+from .schema.limits import Amount, Count, SessionLimits
 
 PREFIX = "SANDBOX_AGENT_"
 
@@ -96,6 +97,12 @@ class Config(Struct, frozen=True, kw_only=True):
             description="NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable."
         ),
     ] = ()
+    mcp_env: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="VARIABLE of the daemon that MCP servers may use for a header; any client can send it to a URL; repeatable."
+        ),
+    ] = ()
     no_processes: Annotated[
         bool, Meta(description="Disable the operations for processes and terminals; agents still run.")
     ] = False
@@ -121,6 +128,26 @@ class Config(Struct, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         float, Meta(ge=0, description="Time that running turns get to finish after SIGTERM.")
     ] = 3.0
+    max_turns: Annotated[
+        Count | None, Meta(description="Turns of a session, unless the session sets its own limit.")
+    ] = None
+    max_cost_usd: Annotated[
+        Amount | None,
+        Meta(description="Cost of a session in US dollars, unless the session sets its own limit."),
+    ] = None
+    max_tokens: Annotated[
+        Count | None,
+        Meta(description="Input and output tokens of a session, unless the session sets its own limit."),
+    ] = None
+    max_turn_seconds: Annotated[
+        Amount | None, Meta(description="Seconds of a turn, unless the session sets its own limit.")
+    ] = None
+    max_session_seconds: Annotated[
+        Amount | None,
+        Meta(
+            description="Seconds from the creation of a session to its last turn's end, unless the session sets its own limit."
+        ),
+    ] = None
     parent_pid: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(
@@ -145,6 +172,17 @@ class Config(Struct, frozen=True, kw_only=True):
     @property
     def max_upload_bytes(self) -> int:
         return bytes_of(self.max_upload)
+
+    @property
+    def limits(self) -> SessionLimits:
+        """The limits of sessions that set none."""
+        return SessionLimits(
+            self.max_turns,
+            self.max_cost_usd,
+            self.max_tokens,
+            self.max_turn_seconds,
+            self.max_session_seconds,
+        )
 
     @property
     def data_path(self) -> Path:

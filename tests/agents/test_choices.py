@@ -27,7 +27,7 @@ def test_which_agents_check_a_choice_against_their_lists() -> None:
         "mock": ([], []),  # it repeats what it is given
         "opencode": (["model", "variant"], []),
         "pi": (["model", "variant"], []),
-        "toy": ([], []),  # an ACP program itself says what it does not have
+        "toy": (["model", "variant"], []),
     }
 
 
@@ -37,7 +37,8 @@ def test_a_model_must_be_listed(name: str) -> None:
     assert agent.takes_model("acme/small-1", LISTED)
     assert not agent.takes_model("acme/huge-1", LISTED)
     assert not agent.takes_model("unknown/unknown", LISTED)
-    assert agent.takes_model("acme/huge-1", NOTHING)  # it does not say
+    # An agent that lists none may have any, but an ACP program has only what it lists.
+    assert agent.takes_model("acme/huge-1", NOTHING) is (name != "toy")
 
 
 @pytest.mark.parametrize(
@@ -64,10 +65,13 @@ def test_a_variant_must_belong_to_its_model(name: str) -> None:
     assert takes("high", "acme/big-1", LISTED)
     assert takes("high", None, LISTED)  # the default model's
     assert not takes("ultra", "acme/big-1", LISTED)
+    assert takes("ultra", None, NOTHING)
+    if name == "toy":  # an ACP program lists the variants of its current model only
+        assert takes("high", "acme/small-1", LISTED)
+        return
     assert not takes("high", "acme/small-1", LISTED)
     assert takes("high", "acme/alias", LISTED)  # an unlisted model with a variant that another one has
     assert not takes("ultra", "acme/alias", LISTED)
-    assert takes("ultra", None, NOTHING)
 
 
 @pytest.mark.parametrize(

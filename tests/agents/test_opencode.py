@@ -40,6 +40,7 @@ from sandbox_agent.agents.frames import (
     encode_frame,
 )
 from sandbox_agent.agents.opencode import OpenCode
+from sandbox_agent.agents.opencode.bootstrap import PARTS
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
 from sandbox_agent.agents.opencode.requests import make_message_id
@@ -107,10 +108,11 @@ class Session:
         return taken(self.wire)
 
     def set_up(self) -> None:
-        """Answer the request by which the server sets up a directory, if that is what the wire sent."""
+        """Answer the requests by which the server sets up a directory, if that is what the wire sent."""
         requests = [frame for frame in self.wire.outbox if isinstance(frame, HttpRequest)]
-        if [request.path.partition("?")[0] for request in requests] == ["/config/providers"]:
-            self.respond(taken(self.wire)[0], 200, PROVIDERS)
+        if [request.path.partition("?")[0] for request in requests] == list(PARTS):
+            for request in taken(self.wire):
+                self.respond(request, 200, PROVIDERS)
 
     def respond(self, request: dict[str, Any], status: int, body: object = None) -> None:
         asked = f"{request['method']} {request['path']}"
@@ -211,8 +213,9 @@ def test_a_session_is_created_in_its_directory_with_its_mode_model_and_rules() -
 
 def test_bypass_asks_nothing_and_a_switch_back_asks_again() -> None:
     session = Session(settings=Settings("/ws", permission_mode="bypass"))
-    allow = [{"permission": name, "pattern": "*", "action": "allow"} for name in ("*", "external_directory")]
-    assert session.created["body"]["permission"] == allow
+    rules = {"*": "allow", "external_directory": "allow", "edit": "ask"}  # an edit is allowed by the adapter
+    expected = [{"permission": name, "pattern": "*", "action": action} for name, action in rules.items()]
+    assert session.created["body"]["permission"] == expected
     switched = msgspec.structs.replace(session.conversation.settings, permission_mode="default")
     assert session.wire.configure(session.conversation, switched)
     assert session.take() == [
@@ -246,7 +249,7 @@ def test_a_prompt_names_its_model_and_agent_and_sends_files_by_path() -> None:
     request = session.take()[0]
     assert request["body"].pop("messageID").startswith("msg_")
     assert request == {
-        "id": "3",
+        "id": "10",
         "method": "POST",
         "path": "/session/ses_aaaa/prompt_async?directory=/ws",
         "body": {
@@ -882,6 +885,24 @@ def test_a_new_file_written_without_a_permission_has_its_diff() -> None:
     assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=diff),)
 
 
+def test_bypass_allows_an_edit_without_a_word_and_keeps_its_diff() -> None:
+    session = Session(settings=Settings("/ws", permission_mode="bypass"))
+    session.begin()
+    given = {"filePath": "/ws/n", "content": "new\n"}
+    session.tool({"status": "running", "input": given}, "write")
+    session.take()
+    diff = "--- n\n+++ n\n@@ -1 +1 @@\n-old\n+new\n"
+    session.ask("edit", metadata={"filepath": "/ws/n", "diff": diff})
+    (reply,) = session.take()
+    assert (reply["path"], reply["body"]) == ("/permission/per_1/reply?directory=/ws", {"reply": "once"})
+    session.event("permission.replied", requestID="per_1", reply="once")
+    done = {"status": "completed", "input": given, "output": "ok"}
+    session.tool({**done, "metadata": {"filepath": "/ws/n", "exists": True}}, "write")
+    written = "--- a/n\n+++ b/n\n@@ -1 +1 @@\n-old\n+new\n"
+    assert session.items()[-1].content[1:] == (FileRef("/ws/n", "write", diff=written),)
+    assert session.data(PermissionRequested, PermissionResolved) == []
+
+
 def test_metadata_of_any_shape_does_not_hide_a_result() -> None:
     session = Session()
     session.begin()
@@ -1131,9 +1152,11 @@ def test_no_prompt_is_sent_before_the_server_has_set_up_its_directory(status: in
     for opened in (session, neighbour):
         opened.scribe.start_turn()
         opened.wire.prompt(opened.conversation, Prompt("go"), {})
-    (setup,) = taken(session.wire)  # for both
-    assert setup["path"] == "/config/providers?directory=/ws"
-    session.respond(setup, status)
+    requests = taken(session.wire)  # for both
+    assert [request["path"] for request in requests] == [f"{part}?directory=/ws" for part in PARTS]
+    for request in requests:
+        assert taken(session.wire) == []
+        session.respond(request, status)
     assert asked_paths(session) == ["/session/ses_aaaa/prompt_async", "/session/ses_bbbb/prompt_async"]
 
 
@@ -1141,11 +1164,12 @@ def test_a_prompt_cancelled_before_it_is_sent_is_never_sent() -> None:
     session = Session()
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
-    (setup,) = taken(session.wire)
+    setup = taken(session.wire)
     session.conversation.cancelling = True
     session.wire.cancel(session.conversation)
     assert (stop_reasons(session), taken(session.wire)) == (["interrupted"], [])
-    session.respond(setup, 200, PROVIDERS)
+    for request in setup:
+        session.respond(request, 200, PROVIDERS)
     assert taken(session.wire) == []
 
 
@@ -1160,7 +1184,7 @@ def test_a_discarded_setup_is_done_again(kind: str, facts: dict[str, str]) -> No
     session.event(kind, **facts)
     session.scribe.start_turn()
     session.wire.prompt(session.conversation, Prompt("go"), {})
-    assert asked_paths(session) == ["/config/providers"]
+    assert asked_paths(session) == list(PARTS)
 
 
 def test_a_turn_reports_its_models_context_window() -> None:

@@ -16,6 +16,8 @@ import pytest
 from tests.daemons import SECONDS, wait_until
 
 from sandbox_agent.cli.state import lock_holder, running_daemon
+from sandbox_agent.schema.answers import ToolCallList
+from sandbox_agent.schema.tools import ToolRequest
 
 from .conftest import Cli, command, environment, types_of
 
@@ -462,3 +464,25 @@ def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
             "  field: sessionId",
         ],
     )
+
+
+def test_a_call_of_a_tool_is_listed_and_answered(cli: Cli) -> None:
+    create = ("sessions", "create", "tools", "--agent", "mock", "--tools")
+    wrong = cli(*create, "weather")
+    assert (wrong.returncode, "--tools is not a JSON object or a list of them" in wrong.stderr) == (2, True)
+    assert cli(*create, '{"name": "stocks"}', "--tools", '[{"name": "weather"}]').returncode == 0
+    cli("sessions", "send-message", "tools", "--message", "call weather")
+
+    def listed() -> list[ToolRequest]:
+        found = cli("tool-calls", "list", "tools", "--json").stdout
+        return msgspec.json.decode(found, type=ToolCallList).tool_calls
+
+    wait_until(lambda: bool(listed()))
+    [call] = listed()
+    assert call.call_id in cli("tool-calls", "list", "tools").stdout
+    nothing = cli("tool-calls", "reply", "tools", call.call_id)
+    assert (nothing.returncode, "give the tool's `output`, or its `error`" in nothing.stderr) == (1, True)
+    assert cli("tool-calls", "reply", "tools", call.call_id, "--output", "sunny").returncode == 0
+    again = cli("tool-calls", "reply", "tools", call.call_id, "--error", "too late")
+    assert (again.returncode, "Conflict" in again.stderr) == (1, True)
+    wait_until(lambda: "weather returned: sunny" in cli("sessions", "events", "tools").stdout)

@@ -73,10 +73,13 @@ def test_without_i_the_input_is_empty(environ: dict[str, str]) -> None:
     assert execute(environ, "--", "cat", given=b"unread") == (0, b"", b"")
 
 
-def test_a_program_that_is_not_there_is_named(environ: dict[str, str]) -> None:
-    code, out, err = execute(environ, "--", "no-such-program")
-    assert (code, out) == (1, b"")
-    assert b"no-such-program" in err
+@pytest.mark.parametrize(("program", "code"), [("no-such-program", 127), ("/etc/hostname", 126)])
+def test_a_program_that_cannot_run_has_the_exit_code_of_a_shell(
+    environ: dict[str, str], program: str, code: int
+) -> None:
+    exit_code, out, err = execute(environ, "--", program)
+    assert (exit_code, out) == (code, b"")
+    assert f"cannot run {program}: ".encode() in err
 
 
 def test_t_needs_a_terminal(environ: dict[str, str]) -> None:
@@ -85,13 +88,25 @@ def test_t_needs_a_terminal(environ: dict[str, str]) -> None:
     assert b"-t needs a terminal" in err
 
 
-def test_an_interrupt_ends_the_command(environ: dict[str, str], daemon: Daemon) -> None:
+def test_closed_streams_are_empty(environ: dict[str, str], daemon: Daemon) -> None:
+    script = f"exec {CLI[0]} -m sandbox_agent exec -i -- sh -c 'cat; echo out; exit 3' <&- >&-"
+    ran = subprocess.run(["sh", "-c", script], env=environ, stderr=subprocess.PIPE, timeout=SECONDS)
+    assert (ran.returncode, ran.stderr) == (3, b"")
+    assert processes(daemon) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_to_exec_ends_the_command(
+    environ: dict[str, str], daemon: Daemon, number: int, code: int
+) -> None:
     command = [*CLI, "exec", "--", "sh", "-c", "echo ready; sleep 60"]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == b"ready\n"
-        running.send_signal(signal.SIGINT)
-        assert running.wait(SECONDS) == 130
+        running.send_signal(number)
+        assert running.wait(SECONDS) == code
     assert processes(daemon) == []
 
 
@@ -156,6 +171,16 @@ def test_a_terminal_is_the_commands_terminal(environ: dict[str, str]) -> None:
         terminal.type(b"typed\r")
         assert terminal.exit_code() == 5
         assert b"got typed" in terminal.shown
+
+
+def test_t_without_i_passes_on_no_keys(environ: dict[str, str], daemon: Daemon) -> None:
+    script = "echo ready; read line; echo got $line"
+    with on_terminal(environ, "exec", "-t", "--", "sh", "-c", script) as terminal:
+        terminal.until(b"ready")
+        terminal.type(b"unread\r\x03")
+        assert terminal.exit_code() == 130
+        assert b"got" not in terminal.shown
+    assert processes(daemon) == []
 
 
 def test_one_can_look_at_a_terminal_that_runs_and_leave_it_running(

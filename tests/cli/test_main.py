@@ -38,6 +38,7 @@ def test_every_operation_has_a_command() -> None:
         words += {"permissions.reply": ["--reply", "once"], "questions.reply": ["--answer", "a"]}.get(
             op.name, []
         )
+        words += ["--source", "/srv"] if "sources" in op.body_fields else []
         words += ["--input", "ls"] if op.name == "policy.test" else []
         if group == "processes":
             [told] = [one for one in COMMANDS if one.name == " ".join(words[:2])]

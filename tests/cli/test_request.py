@@ -11,7 +11,7 @@ import pytest
 from sandbox_agent.cli.command_line import parse
 from sandbox_agent.cli.failures import WrongUsage
 from sandbox_agent.cli.remote import Call
-from sandbox_agent.cli.request import answers, call_of, mcp_servers, pairs
+from sandbox_agent.cli.request import answers, call_of, mcp_servers, pairs, skill_source
 
 
 def upload(session_id: str, path: Path) -> dict[str, Any]:
@@ -86,6 +86,26 @@ def test_a_variable_without_a_value_comes_from_the_shell() -> None:
     assert pairs(["KEY", "EMPTY="], {"KEY": "secret"}) == {"KEY": "secret", "EMPTY": ""}
     with pytest.raises(WrongUsage, match="`GONE` is not set"):
         pairs(["GONE"], {})
+
+
+def test_a_source_of_skills_is_a_path_a_repository_or_json() -> None:
+    made = call(
+        *("config", "set-skills", "/srv/app", "house", "--source", "/srv/skills", "--source", "owner/name"),
+        *("--source", "git@host:x", "--source", '{"type":"git","source":"https://host/x","ref":"v1"}'),
+    )
+    assert (made.method, made.path) == ("PUT", "/v1/config/skills")
+    assert made.query == {"directory": "/srv/app", "skillName": "house"}
+    assert msgspec.json.decode(made.content or b"") == {
+        "sources": [
+            {"type": "local", "source": "/srv/skills"},
+            {"type": "github", "source": "owner/name"},
+            {"type": "git", "source": "git@host:x"},
+            {"type": "git", "source": "https://host/x", "ref": "v1"},
+        ]
+    }
+    assert skill_source("./x")["source"].startswith("/")
+    with pytest.raises(WrongUsage):
+        skill_source("{")
 
 
 def test_mcp_servers_may_be_json() -> None:

@@ -20,33 +20,58 @@ else:
 """
 
 PI = f"""#!{sys.executable} -IS
-import json, sys
+import json, os, sys
 if "--version" in sys.argv:
     print("1.5.0")
     sys.exit()
 MODEL = {{"provider": "acme", "id": "big-1", "name": "Big One", "reasoning": True}}
+OWN = {{"provider": "own", "id": os.environ.get("OWN_MODEL"), "name": "Own", "reasoning": True}}
 ANSWERS = {{
     "get_state": {{"sessionId": "talk", "model": MODEL, "thinkingLevel": "low", "messageCount": 0}},
     "get_commands": {{"commands": []}},
-    "get_available_models": {{"models": [MODEL]}},
+    "get_available_models": {{"models": [MODEL, OWN] if OWN["id"] else [MODEL]}},
 }}
 for line in sys.stdin:
     asked = json.loads(line)
     told = {{"type": "response", "id": asked["id"], "command": asked["type"], "success": True}}
     print(json.dumps({{**told, "data": ANSWERS.get(asked["type"], {{}})}}), flush=True)
 """
-"""As much of the two as is needed to be asked: what the real ones do with a choice is tried in tests/live."""
+ACP = f"""#!{sys.executable} -IS
+import json, os, sys
+OWN = os.environ.get("OWN_MODEL")
+
+def select(category, values):
+    options = [{{"value": value, "name": value}} for value in values]
+    return {{"id": category, "category": category, "name": category, "type": "select", "currentValue": values[0], "options": options}}
+
+OPTIONS = [select("model", ["big", "small", OWN] if OWN else ["big", "small"]), select("thought_level", ["low", "high"])]
+ANSWERS = {{
+    "initialize": {{"protocolVersion": 1, "agentCapabilities": {{}}}},
+    "session/new": {{"sessionId": "talk", "configOptions": [] if "--bare" in sys.argv else OPTIONS}},
+}}
+COMMANDS = {{"sessionUpdate": "available_commands_update", "availableCommands": []}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": ANSWERS.get(asked["method"], {{}})}}), flush=True)
+    if asked["method"] == "session/new":
+        params = {{"sessionId": "talk", "update": COMMANDS}}
+        print(json.dumps({{"jsonrpc": "2.0", "method": "session/update", "params": params}}), flush=True)
+"""
+"""As much of the three as is needed to be asked: what real agents do with a choice is tested in tests/live. The
+last one accepts whatever it is told to use.
+"""
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     programs = tmp_path_factory.mktemp("programs")
-    for name, text in (("amp", AMP), ("pi", PI)):
+    for name, text in (("amp", AMP), ("pi", PI), ("acp-program", ACP)):
         (programs / name).write_text(text)
         (programs / name).chmod(0o700)
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     data = tmp_path_factory.mktemp("choices") / "data"
-    with running(Daemon(data, env={"PATH": path})) as daemon, client_of(daemon) as client:
+    flags = ("--no-token", "--acp-agent=toy=acp-program", "--acp-agent=bare=acp-program --bare")
+    with running(Daemon(data, *flags, env={"PATH": path})) as daemon, client_of(daemon) as client:
         yield client
 
 
@@ -58,6 +83,10 @@ UNUSED = [
     ("pi", {"model": "acme/no-such"}, "invalid_request", "Pi has no model acme/no-such"),
     ("pi", {"variant": "max"}, "invalid_request", "Pi has no variant max of this model"),
     ("pi", {"agentMode": "no-such"}, "mode_not_supported", "Pi has no mode no-such; it has default"),
+    ("toy", {"model": "huge"}, "invalid_request", "toy (ACP) has no model huge"),
+    ("toy", {"variant": "max"}, "invalid_request", "toy (ACP) has no variant max of this model"),
+    ("toy", {"agentMode": "no-such"}, "mode_not_supported", "toy (ACP) has no mode no-such; it has build"),
+    ("bare", {"model": "big"}, "invalid_request", "bare (ACP) has no model big"),
 ]
 
 
@@ -88,14 +117,26 @@ def test_no_environment_gives_amp_a_model(client: Client) -> None:
     assert refusal(answer) == (400, "invalid_request")
 
 
-def test_models_from_a_sessions_environment_are_known_only_to_its_process(client: Client) -> None:
-    session = client.create(agent="pi", model="own/model", variant="max", env={"OWN": "yes"})
-    assert client.info(session)["variant"] == "max"
+@pytest.mark.parametrize(("agent", "model"), [("pi", "own/mine"), ("toy", "mine")])
+def test_a_sessions_environment_may_add_models(client: Client, agent: str, model: str) -> None:
+    assert refusal(client.post("/v1/sessions/refused", {"agent": agent, "model": model}))[0] == 400
+    env = {"OWN_MODEL": "mine"}
+    assert client.info(client.create(agent=agent, model=model, env=env))["model"] == model
+
+    session = client.create(agent=agent, env=env)
+    assert refusal(client.patch(f"/v1/sessions/{session}", {"model": "other"})) == (400, "invalid_request")
+    assert done(client.patch(f"/v1/sessions/{session}", {"model": model}))["model"] == model
+    assert client.post(f"/v1/sessions/{session}/suspend").status_code == 204
+    assert refusal(client.patch(f"/v1/sessions/{session}", {"model": "other"})) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize(
     ("agent", "choice"),
-    [("amp", {"agentMode": "rush"}), ("pi", {"model": "big", "variant": "high"})],
+    [
+        ("amp", {"agentMode": "rush"}),
+        ("pi", {"model": "big", "variant": "high"}),
+        ("toy", {"model": "small", "variant": "high"}),
+    ],
 )
 def test_what_the_agent_has_is_taken(client: Client, agent: str, choice: dict[str, str]) -> None:
     info = client.info(client.create(agent=agent, **choice))

@@ -1,4 +1,4 @@
-"""Every process method of the published client `sandbox-agent` works, unmodified."""
+"""The process and session methods of the published client `sandbox-agent` work, unmodified."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.daemons import SECONDS, Daemon, running
+from tests.daemons import SECONDS, Daemon, client_of, running
 
 CLIENT = Path(__file__).parents[2] / ".cache" / "published-client" / "node_modules" / "sandbox-agent"
 TOKEN = "sixteen-characters-or-more"
@@ -96,6 +96,52 @@ def test_every_process_method_of_the_published_client_works(own_daemon: Daemon) 
         "ready": [True],
         "frameError": 1,
         "resizeGone": [409, "conflict", None],
+    }
+
+
+@pytest.mark.door(
+    "published client",
+    "text",
+    "thinking",
+    "permission once",
+    "permission always",
+    "permission rejected",
+    "questions",
+    "cancel",
+    "errors",
+    "modes",
+    "models",
+    "resume",
+)
+def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) -> None:
+    script = Path(__file__).with_name("published_sessions.mjs")
+    endpoint = f"http://127.0.0.1:{own_daemon.port}"
+    command = ["node", str(script), str(CLIENT), endpoint, TOKEN, str(own_daemon.work_dir)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    sessions = {*said.pop("ids"), said.pop("resumedId")}
+    with client_of(own_daemon, TOKEN) as native:
+        native.sessions += sessions
+        assert {session["sessionId"] for session in native.get("/v1/sessions").json()["sessions"]} == sessions
+    assert said == {
+        "agents": True,
+        "options": ["mode", "model", "thought_level", "_permission_mode"],
+        "mode": "plan",
+        "stop": "end_turn",
+        "thinking": [True, "Planning: I thought about it."],
+        "gapless": True,
+        "refused": "refused",
+        "configured": ["build", "mock-2", "default"],
+        "once": ["end_turn", "The command said: once"],
+        "reject": ["end_turn", "You did not allow bash, so I leave it."],
+        "always": ["end_turn", "The command said: always"],
+        "question": "You chose: Green.",
+        "failed": ["AcpRpcError", -32603],
+        "both": ["end_turn", "cancelled"],
+        "servers": ["mock"],
+        "resumed": "end_turn",
+        "resumedText": True,
     }
 
 

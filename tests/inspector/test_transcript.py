@@ -334,6 +334,23 @@ def test_a_permission_shows_the_exact_command_and_is_allowed_once(
     assert permissions_of(client, session) == [("accept", None)]
 
 
+def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
+    window: Window, client: Client
+) -> None:
+    session = client.create(tools=[{"name": "weather"}])
+    window.enter(session)
+    for number, (button, said) in enumerate([("Answer", "returned"), ("Fail", "failed")], 1):
+        window.say('call weather {"city": "Bonn"}')
+        card = window.card("Tool: weather")
+        expect(card).to_contain_text("weather waits for its result")
+        expect(card).to_contain_text('"city": "Bonn"')
+        card.get_by_label("What the tool returns, or why it fails").fill("rain")
+        card.get_by_role("button", name=button).click()
+        window.sees(f"weather {said}: rain")
+        expect(card).to_have_count(0)
+        expect(window.log.locator(".resolved")).to_have_text(["Answered by a clientweather"] * number)
+
+
 def test_a_permission_for_the_session_is_not_asked_again(
     window: Window, session: str, client: Client
 ) -> None:

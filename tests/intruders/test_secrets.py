@@ -373,7 +373,11 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers_and_proces
     # `command` of a message is a yes or no: whether its text is one of the agent's own commands.
     # Processes are programs by their nature; `--no-processes` turns them off.
     processes = {f"{kind}ProcessBody.{name}" for kind in ("Create", "Run") for name in ("command", "args")}
-    of_agents = {"McpServer.command", "McpServer.args", "Attachment.path", "SendMessageBody.command"}
+    servers = {f"{kind}.{name}" for kind in ("McpServer", "SetMcpBody") for name in ("command", "args")}
+    # `subpath` names a folder of a source of skills, whose files are copied and never run.
+    of_agents = servers | {"Attachment.path", "SendMessageBody.command", "SkillSource.subpath"}
+    # The fields of a rule are patterns, and the description of a client's tool is text for the model.
+    of_agents |= {"PolicyRule.command", "PolicyRule.path", "Tool.description"}
     # `paths` of a revert name files of the session's directory, which are written and never run.
     assert taken == of_agents | processes | {"RevertChangesBody.paths"}
     assert schemas["SendMessageBody"]["properties"]["command"]["type"] == "boolean"

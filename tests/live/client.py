@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -100,6 +101,15 @@ class DaemonProcess:
     def stop(self) -> None:
         if self._process.poll() is None:
             self._end(signal.SIGTERM)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """It does nothing in this context, like on a machine that is too busy."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def _end(self, number: int) -> None:
         self.http.close()
@@ -418,6 +428,13 @@ def agent_process(mark: Mapping[str, str]) -> int:
 def _parent(pid: int) -> int:
     stat = Path(f"/proc/{pid}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[1])
+
+
+def becomes_true(condition: Callable[[], bool], seconds: float = DEADLINE) -> bool:
+    deadline = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return met
 
 
 def wait_for_end(pid: int, seconds: float) -> bool:

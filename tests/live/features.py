@@ -66,6 +66,7 @@ FEATURES = {
         Feature("image", "Image"),
         Feature("file_attachment", "File attachment"),
         Feature("mcp", "MCP tool"),
+        Feature("skills", "Skills", NO_LOG),
         Feature("client_tool", "Tool of the client"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
@@ -75,6 +76,7 @@ FEATURES = {
         Feature("error_cut", "Model error: cut stream", NO_ERRORS),
         Feature("terminate", "Terminate leaves no process"),
         Feature("two_sessions", "Two sessions at once"),
+        Feature("budget", "Budget ends a running turn", "a real model does not spend on demand"),
     )
 }
 

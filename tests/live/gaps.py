@@ -28,7 +28,7 @@ from .client import (
     new_mark,
     wait_for_end,
 )
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live
 
 Check = Callable[[Live], None]
 
@@ -321,6 +321,15 @@ def refuses_to_compact(live: Live) -> None:
     assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
+def is_told_of_skills_in_its_first_message(live: Live) -> None:
+    session = live.skilled_session()
+    live.model.look_for("<skills>")
+    mark = random_id("prompt")
+    session.run(live.echo(f"The prompt {mark}."))
+    asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
+    assert {each.found for each in asked} == {frozenset((*SKILL_WORDS, "<skills>"))}
+
+
 def reads_what_a_rule_denies(live: Live) -> None:
     (live.workspace / "note.txt").write_text("the note says plum\n")
     session = live.session(permissionMode="bypass", policy=[{"effect": "deny", "kind": "read"}])
@@ -329,8 +338,17 @@ def reads_what_a_rule_denies(live: Live) -> None:
     assert [each for each in turn.data(PermissionResolved) if each.status == "reject"] == []
 
 
+def reports_its_spending_at_the_end(live: Live) -> None:
+    session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
+    turn = session.run(live.say("spend", "5", ""))
+    assert len(turn.calls) == 5
+    assert _refusal(session, "POST", "/messages", {"message": "hello"}) == 409
+
+
 WITHOUT: dict[str, Check] = {
     "rule_read": reads_what_a_rule_denies,
+    "budget": reports_its_spending_at_the_end,
+    "skills": is_told_of_skills_in_its_first_message,
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
     "deltas": sends_whole_messages,

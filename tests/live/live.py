@@ -24,6 +24,7 @@ from sandbox_agent.testing.scripted_model import (
     ScriptedModel,
     Step,
     Text,
+    Usage,
 )
 
 from .client import DaemonProcess, Fifo, Refused, Session, Turn
@@ -41,6 +42,8 @@ SUBAGENT_WORDS = (
     "Start a sub-agent whose only job is to run the shell command: touch inner.txt && echo inner-output"
 )
 
+SKILL_WORDS = ("zebra-care", "Groom a striped horse.")
+
 
 def _twice(command: str) -> list[Step]:
     return [Command(command), Text("Once more."), Command(command), Text("Done twice.")]
@@ -49,6 +52,14 @@ def _twice(command: str) -> list[Step]:
 def _read_then_slow(words: str) -> list[Step]:
     slow = KNOWN["slow"]
     return [Read("begin.txt"), *(slow(words) if callable(slow) else slow)]
+
+
+def _spend(calls: str) -> list[Step]:
+    """Model calls of one cent each, where a million tokens cost a dollar."""
+    steps: list[Step] = []
+    for number in range(1, int(calls) + 1):
+        steps += [Text(f"Call {number}."), Command(f"sleep 0.5; echo {number}"), Usage(10_000, 0)]
+    return [*steps, Text("All spent.")]
 
 
 def _late(scenario: str) -> list[Step]:
@@ -62,12 +73,22 @@ SCENARIOS: Mapping[str, Scenario] = {
     "twice": _twice,
     "read_then_slow": _read_then_slow,
     "late": _late,
+    "spend": _spend,
     "error_500": [SERVER_ERROR],
 }
 
 
 def _numbers(words: int) -> str:
     return f"the numbers from 1 to {words * 20} in words, all of them"
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
+    """Every file, with whether it is executable."""
+    return {
+        str(file.relative_to(folder)): (file.read_bytes(), bool(file.stat().st_mode & 0o100))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
 
 
 class Live:
@@ -91,6 +112,15 @@ class Live:
         assert created["healthy"], created
         self.sessions.append(session)
         return session
+
+    def skilled_session(self) -> Session:
+        """A session with a skill, of which the model should be told `SKILL_WORDS`."""
+        name, description = SKILL_WORDS
+        folder = self.workspace.with_name(f"{self.workspace.name}-skills") / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nBrush it.\n")
+        self.model.look_for(*SKILL_WORDS)
+        return self.session(skills={"sources": [{"type": "local", "source": str(folder.parent)}]})
 
     def say(self, scenario: str, argument: str, words: str) -> str:
         """A prompt: a marker for the scripted model, or text that makes a real one do the same."""

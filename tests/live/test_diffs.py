@@ -17,7 +17,7 @@ from sandbox_agent.testing.scripted_model import Edit, Next, Read, Step, Text, W
 
 from .client import Session, Turn
 from .features import FEATURES
-from .live import Live
+from .live import Live, contents
 
 WHOLE = "one\ntwo\nthree\n"
 
@@ -156,11 +156,3 @@ def compare(workspace: Path, patched: Path, changes: Sequence[FileRef]) -> str:
     if contents(workspace) == contents(patched):
         return ""
     return f"{contents(workspace)} {contents(patched)} {changes}"
-
-
-def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
-    return {
-        str(file.relative_to(folder)): (file.read_bytes(), bool(file.stat().st_mode & 0o100))
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }

@@ -25,6 +25,7 @@ from sandbox_agent.schema.events import (
     TurnEnded,
     TurnStarted,
 )
+from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
 from sandbox_agent.schema.policy import RuleReference
 
@@ -43,7 +44,7 @@ from .client import (
 )
 from .features import FEATURES, feature
 from .gaps import OWN_WAYS, WITHOUT, check_of
-from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SUBAGENT_WORDS, Live
+from .live import HELLO, PLAN_WORDS, QUESTION_WORDS, SKILL_WORDS, SUBAGENT_WORDS, Live, contents
 from .tried import TRIED
 
 MCP_SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -108,7 +109,8 @@ def test_a_message_that_begins_with_a_slash_is_text(live: Live) -> None:
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
     assert turn.prompt == live.echo("/compact and /help are words")
     asked = live.asked_model(lambda request: request.kind == "turn" and "are words" in request.prompt)
-    assert asked.prompt.strip().startswith("/compact and /help are words")
+    invisible = " \n\u2060"
+    assert asked.prompt.lstrip(invisible).startswith("/compact and /help are words")
 
 
 @feature("prompt_template")
@@ -216,13 +218,28 @@ def test_reports_a_change_as_a_diff(live: Live) -> None:
 @feature("mcp")
 def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
     servers = {"demo": {"command": sys.executable, "args": [MCP_SERVER]}}
-    turn = live.session(permissionMode="bypass", mcp=servers).run(
-        live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo.")
-    )
+    session = live.session(permissionMode="bypass", mcp=servers)
+    turn = session.run(live.say("mcp", "", "Add 2 and 3 with the tool add of the MCP server demo."))
     calls = [call for call in turn.calls if "add" in call.name]
     assert [msgspec.json.decode(call.arguments) for call in calls] == [{"a": 2, "b": 3}]
     (result,) = (result for result in turn.results if result.call_id == calls[0].call_id)
     assert "5" in result.output
+    (server,) = session.call("GET", "/mcp")["servers"]
+    assert server["state"] == ("connected" if live.behaviour.reports_mcp else "unknown")
+    assert server.get("tools", ["add"]) == ["add"]
+
+
+@feature("skills")
+def test_the_model_is_told_of_a_skill(live: Live) -> None:
+    before = contents(live.workspace)
+    with_skill, without = live.skilled_session(), live.session()
+    for session, expected in ((with_skill, SKILL_WORDS), (without, ())):
+        mark = random_id("prompt")
+        session.run(live.echo(f"The prompt {mark}."))
+        asked = [each for each in live.model.requests if each.kind == "turn" and mark in each.prompt]
+        assert {each.found for each in asked} == {frozenset(expected)}
+    assert [each["name"] for each in with_skill.call("GET", "/skills")["skills"]] == [SKILL_WORDS[0]]
+    assert contents(live.workspace) == before
 
 
 WEATHER = {
@@ -542,6 +559,21 @@ def test_reports_a_turns_usage(live: Live) -> None:
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (5000, 700, 4000)
     total = session.info["usage"]
     assert (total["inputTokens"], total["outputTokens"]) == (usage.input_tokens, usage.output_tokens)
+
+
+@feature("budget")
+def test_a_budget_ends_the_turn_that_spends_it(live: Live) -> None:
+    session = live.session(permissionMode="bypass", limits={"maxTokens": 30_000, "maxCostUsd": 0.03})
+    turn = session.run(live.say("spend", "5", ""))
+    assert turn.stop_reason == "limit"
+    assert len(turn.calls) in (3, 4)
+    assert turn.usage is not None
+    assert turn.usage.input_tokens in (30_000, 40_000)
+    with pytest.raises(Refused) as refused:
+        session.send(live.say("text", "", ""))
+    assert refused.value.status == 409
+    session.call("PATCH", "", {"limits": {"maxTokens": None, "maxCostUsd": None}})
+    assert session.run(live.say("text", "", "")).text == HELLO
 
 
 # -- files ------------------------------------------------------------------------------------

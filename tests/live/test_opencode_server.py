@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from sandbox_agent.schema.events import PermissionRequested
 from sandbox_agent.schema.ids import random_id
 from sandbox_agent.schema.items import Json
-from sandbox_agent.testing.scripted_model import Delay, ScriptedModel, Text
+from sandbox_agent.testing.scripted_model import Delay, Read, ScriptedModel, Text, Write
 
-from .client import DaemonProcess, agent_process, kill, marked_processes, new_mark, wait_for_end
+from .client import (
+    DaemonProcess,
+    agent_process,
+    becomes_true,
+    kill,
+    marked_processes,
+    new_mark,
+    wait_for_end,
+)
 from .live import HELLO, PLAN_WORDS, Live
 from .test_features import running_command
 from .tried import TRIED, cannot_run, chosen
@@ -73,18 +82,43 @@ def test_each_environment_has_its_own_server_and_a_dead_server_leaves_no_command
     assert (turn.stop_reason, turn.errors) == ("end_turn", [])
 
 
-def test_a_cancel_before_a_servers_first_answer_breaks_nothing(live: Live) -> None:
+SLOW_SERVER = "touch loading; until [ -e go-on ]; do sleep 0.05; done"
+"""An MCP server of the user's that does not answer, so that the setup of its directory takes long."""
+
+
+def test_a_cancel_during_a_servers_setup_breaks_nothing(live: Live) -> None:
+    """If the prompt began the setup, the abort would interrupt it, and no prompt would work here again."""
+    settings = {"mcp": {"slow": {"type": "local", "command": ["sh", "-c", SLOW_SERVER]}}}
+    (live.workspace / "opencode.json").write_bytes(msgspec.json.encode(settings))
     prompt = live.say("text", "", f"Reply with exactly this: {HELLO}")
-    session = live.session(env=new_mark())
+    session = live.session()
     turn_id = session.send(prompt)
-    time.sleep(0.3)  # cancel during the server's setup, which it does not report
+    assert becomes_true((live.workspace / "loading").exists)
     session.call("POST", "/cancel")
     assert session.finish(turn_id).stop_reason == "interrupted"
+    (live.workspace / "go-on").touch()
     assert session.call("GET", "/commands")["commands"]
     turn = session.run(prompt)
     assert (turn.text, turn.stop_reason, turn.errors) == (HELLO, "end_turn", [])
     assert turn.usage is not None
     assert turn.usage.context_window == 128_000
+
+
+def test_a_write_in_bypass_waits_until_the_daemon_has_read_the_file(live: Live) -> None:
+    file = live.workspace / "x.txt"
+    file.write_text("old\n")
+    name = random_id("prompt")
+    script = msgspec.json.encode([Read("x.txt"), Delay(1), Write("x.txt", "new\n"), Text("Done.")]).decode()
+    session = live.session(permissionMode="bypass")
+    turn_id = session.send(f"{name} SCRIPT:{script}")
+    live.asked_times(name, 2)
+    with live.daemon.stopped():
+        assert not becomes_true(lambda: file.read_text() == "new\n", seconds=2)
+    turn = session.finish(turn_id)
+    assert [change.diff for change in turn.files if change.action == "write"] == [
+        "--- a/x.txt\n+++ b/x.txt\n@@ -1 +1 @@\n-old\n+new\n"
+    ]
+    assert turn.data(PermissionRequested) == []
 
 
 @pytest.mark.parametrize("live", ["opencode", "opencode-acp"], indirect=True)

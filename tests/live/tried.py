@@ -48,6 +48,8 @@ class AcpProgram(Struct, frozen=True):
 SAMPLE = frozenset({"text", "file_change", "permission_once"})
 NO_QUESTIONS = "it offers its model no tool for questions over ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
+LATE_USAGE = "it reports what it has spent when the turn is over: the next message is refused"
+NO_SKILLS = "the protocol has none: the first message of a session tells the agent of them"
 RETRIES = (
     "it reports the failure after five more tries without any message, which take over a minute; "
     "a cancel or `turnTimeoutMs` ends such a turn earlier"
@@ -58,10 +60,15 @@ ACP_PROGRAMS = {
         "claude-agent-acp",
         ("claude", "claude-agent-acp"),
         ("ANTHROPIC_*", "CLAUDE_*"),
-        {"rule_read": "it reads files in its directory without asking"},
+        {
+            "rule_read": "it reads files in its directory without asking",
+            "budget": LATE_USAGE,
+            "skills": NO_SKILLS,
+        },
         msgspec.structs.replace(
             scripted(AGENTS["claude"]),
             other_model=("haiku", "claude-haiku-5-5"),
+            reports_mcp=False,
             reports_exit_codes=False,  # only in the text that reports a failed command
             tells_reasons=False,  # the protocol has no text for a rejected request
         ),
@@ -76,6 +83,7 @@ ACP_PROGRAMS = {
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {
             "compact": "it offers no such command over ACP",
+            "skills": NO_SKILLS,
             "rule_read": "it reads files in its directory without asking",
             "question_answered": NO_QUESTIONS,
             "question_multi_select": NO_QUESTIONS,
@@ -84,8 +92,11 @@ ACP_PROGRAMS = {
             "plan_rejected": NO_PLANS,
             "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
+            "budget": LATE_USAGE,
         },
-        msgspec.structs.replace(scripted(AGENTS["opencode"]), reports_arguments=False, tells_reasons=False),
+        msgspec.structs.replace(
+            scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False, tells_reasons=False
+        ),
         SAMPLE,
     ),
 }

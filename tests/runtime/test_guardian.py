@@ -123,7 +123,7 @@ def test_the_exit_of_the_agent_is_reported(script: str, said: str) -> None:
 
 def test_a_missing_program_is_reported() -> None:
     running = Guarded(["/no/such/program"], 500, {})
-    assert [running.says(), running.says()] == ["failed /no/such/program: No such file or directory", ""]
+    assert [running.says(), running.says()] == ["failed 127 /no/such/program: No such file or directory", ""]
     running.close()
 
 

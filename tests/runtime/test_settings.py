@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -25,11 +25,11 @@ class SlowToCheck(Daemon):
         self.checking = asyncio.Event()
         self.may_go_on = asyncio.Event()
 
-    async def check(self, record: SessionRecord, settings: Settings) -> None:
+    async def check(self, record: SessionRecord, settings: Settings, changed: Collection[str]) -> None:
         if settings.agent_mode == "plan":
             self.checking.set()
             await self.may_go_on.wait()
-        await super().check(record, settings)
+        await super().check(record, settings, changed)
 
 
 @asynccontextmanager

@@ -56,7 +56,7 @@ def test_chat(tmp_path: Path, environ: dict[str, str]) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["approve.py", "chat.py", "compare.py", "notebook.py"])
+@pytest.mark.parametrize("name", ["approve.py", "chat.py", "compare.py", "notebook.py", "tools.py"])
 def test_without_arguments_and_input_it_ends_well(name: str, tmp_path: Path, environ: dict[str, str]) -> None:
     run(name, folder=tmp_path, environ=environ)
 
@@ -148,6 +148,15 @@ def test_notebook(tmp_path: Path, environ: dict[str, str]) -> None:
     said = run("notebook.py", "mock", "thinking", "edit", folder=tmp_path, environ=environ)
     assert said.startswith("I thought about it.\nUsage(input_tokens=2,")
     assert "+line 1, from message 2\n" in said
+
+
+def test_tools_are_functions_of_the_program(tmp_path: Path, environ: dict[str, str]) -> None:
+    prompts = ["call list_shops", *(f'call opening_hours {{"city": "{city}"}}' for city in ("Bonn", "Rome"))]
+    assert run("tools.py", "mock", *prompts, folder=tmp_path, environ=environ).splitlines() == [
+        'list_shops returned: ["Bonn","Ulm"]',
+        'opening_hours returned: {"opens":9,"closes":18}',
+        "opening_hours failed: LookupError: there is no shop in Rome",
+    ]
 
 
 def test_resume_goes_on_after_a_kill_without_loss_or_doubles(

@@ -1,4 +1,4 @@
-"""The snippets of the pages about processes, terminals and common software, against a real daemon."""
+"""The snippets of the pages about processes, terminals, common software and custom tools, against a real daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from .conftest import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("processes.md", "terminals.md", "common-software.md")
+PAGES = ("processes.md", "terminals.md", "common-software.md", "custom-tools.md")
 
 
 def snippets(language: str) -> list[pytest.param]:  # type: ignore[valid-type]

@@ -115,7 +115,7 @@ def test_a_limit_of_the_session_raises_too(endpoint: str) -> None:
         session = client.sessions.create(agent="mock", turn_timeout_ms=300)
         with pytest.raises(TurnFailed) as failed:
             session.prompt("slow 60").result()
-    assert (failed.value.stop_reason, failed.value.message) == ("limit", "the turn took longer than 300 ms")
+    assert (failed.value.stop_reason, failed.value.message) == ("limit", "the turn took longer than 0.3 s")
 
 
 def test_a_turn_that_takes_too_long_while_it_streams_is_cancelled(session: Session) -> None:

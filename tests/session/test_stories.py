@@ -28,6 +28,7 @@ from sandbox_agent.schema.events import (
     TurnStarted,
 )
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule, RuleReference
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import effects, inputs
@@ -36,18 +37,18 @@ from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Re
 S = "s"
 
 
-def session() -> tuple[ToyWorld, Actor]:
+def session(**limits: float) -> tuple[ToyWorld, Actor]:
     """A session with its agent, and nothing going on."""
     world = ToyWorld()
-    command = world.create(S)
+    command = world.create(S, SessionLimits(**limits))  # type: ignore[arg-type]
     world.open(S)
     world.settle()
     assert command.answer.problem is None
     return world, world.actors[S]
 
 
-def running() -> tuple[ToyWorld, Actor]:
-    world, actor = session()
+def running(**limits: float) -> tuple[ToyWorld, Actor]:
+    world, actor = session(**limits)
     sent = send(world)
     world.settle()
     assert isinstance(actor.core.phase, Running)

@@ -28,10 +28,12 @@ from tests.session.world import (
     end_turn,
     prompt,
     say,
+    spend,
     too_deep,
 )
 
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.limits import Limits
 from sandbox_agent.schema.policy import PolicyRule
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import inputs
@@ -131,6 +133,25 @@ class Walk(RuleBasedStateMachine):
     @rule(rules=RULES)
     def the_operator_changes_the_rules(self, rules: tuple[PolicyRule, ...]) -> None:
         self.world.operator = rules
+
+    @rule(
+        name=NAMES,
+        turns=st.sampled_from([None, 1, 3]),
+        cost=st.sampled_from([None, 0.02, 1.0]),
+        seconds=st.sampled_from([None, 500.0]),
+    )
+    def limit(self, name: str, turns: int | None, cost: float | None, seconds: float | None) -> None:
+        limits = Limits(max_turns=turns, max_cost_usd=cost, max_session_seconds=seconds)
+        self._ask(name, lambda id: inputs.Configure(id, limits=limits))
+
+    @rule(name=NAMES)
+    def lift_the_limits(self, name: str) -> None:
+        self.limit(name, None, None, None)
+        self.world.settle()
+
+    @rule(name=NAMES)
+    def spends(self, name: str) -> None:
+        self._speak(name, lambda scribe: spend(0.01)(scribe) if scribe.turn else None)
 
     @rule(name=NAMES)
     def terminate(self, name: str) -> None:
@@ -334,7 +355,7 @@ class Walk(RuleBasedStateMachine):
     def the_store_answers(self) -> None:
         self.world.answer_lookups()
 
-    @rule(name=NAMES, kind=st.sampled_from(["turn", "cancel", "patience", "idle"]))
+    @rule(name=NAMES, kind=st.sampled_from(["turn", "session", "cancel", "patience", "idle"]))
     def a_timer_fires(self, name: str, kind: Any) -> None:
         actor = self._actor(name)
         if actor is not None and kind in actor.timers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import msgspec
@@ -16,7 +17,6 @@ import msgspec
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.scribe import Ask, Frame, Rule, Scribe
-from sandbox_agent.agents.scribe.requests import TOOL_REQUEST
 from sandbox_agent.errors import AgentProcessExited, Conflict, SandboxAgentError
 from sandbox_agent.runtime.group import Group, Written
 from sandbox_agent.runtime.log import End, Log
@@ -28,18 +28,23 @@ from sandbox_agent.schema.events import (
     PermissionResolved,
     QuestionResolved,
     SessionEnded,
+    TurnEnded,
     TurnStarted,
+    Usage,
     decode_event,
 )
 from sandbox_agent.schema.inputs import Decision, Prompt, Settings
 from sandbox_agent.schema.items import Item, StatusPart
+from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule
+from sandbox_agent.schema.tools import TOOL_REQUEST
 from sandbox_agent.schema.world import World as Given
 from sandbox_agent.schema.world import counted
 from sandbox_agent.session import effects, inputs
 from sandbox_agent.session.admission import Accepted
 from sandbox_agent.session.core import Limits
 from sandbox_agent.session.inputs import HEARD, Input, TimerKind
+from sandbox_agent.session.limits import exceeded_limit, reached_limit
 from sandbox_agent.session.machine import Machine
 from sandbox_agent.session.phases import (
     WITH_TURN,
@@ -50,6 +55,7 @@ from sandbox_agent.session.phases import (
     New,
     Open,
     Opening,
+    Running,
 )
 from sandbox_agent.session.view import requested, view_of
 from sandbox_agent.store.base import ImpossibleChange, Secrets, SessionRecord
@@ -58,6 +64,7 @@ from sandbox_agent.testing.rules import Checker
 
 LIMITS = Limits(queued_messages=3, queued_bytes=2_000, pending=3)
 DIRECTORY = "/ws"
+UNLIMITED = SessionLimits()
 
 
 class Loop:
@@ -327,7 +334,7 @@ class ToyWorld:
         self._new_life()
 
     def _give(self) -> Given:
-        given = counted(lambda: float(next(self._clock)), lambda: f"t{next(self._clock):06}")
+        given = counted(lambda: float(next(self._clock)), lambda: moment(next(self._clock)))
         return msgspec.structs.replace(given, operator_rules=lambda: self.operator)
 
     def _new_life(self) -> None:
@@ -341,9 +348,12 @@ class ToyWorld:
 
     # -- sessions -----------------------------------------------------------------------------
 
-    def create(self, id: str) -> Command:
+    def create(self, id: str, limits: SessionLimits = UNLIMITED) -> Command:
         settings = Settings(DIRECTORY)
-        record = SessionRecord(id, "mock", settings, "t0", "t0", native_id=f"native-{id}", turn_timeout_ms=1)
+        began = moment(next(self._clock))
+        record = SessionRecord(
+            id, "mock", settings, began, began, native_id=f"native-{id}", turn_timeout_ms=1, limits=limits
+        )
         end = End(id, id, 0, None)
         create = inputs.Create(next(self._numbers), Secrets())
         command = self.commands[create.id] = Command(create, None)
@@ -388,6 +398,9 @@ class ToyWorld:
     def _load_again(self, id: str) -> None:
         if id not in self.actors and self.store.session(id) is not None:
             self.load(id)
+
+    def pass_seconds(self, seconds: int) -> None:
+        self._clock = itertools.count(next(self._clock) + seconds)
 
     def kill(self) -> None:
         """`kill -9`: only the store is left."""
@@ -536,7 +549,11 @@ class ToyWorld:
                 assert isinstance(result, Accepted)
                 self.accepted[id].add(result.turn_id)
                 # A retry gets the answer of the first, whatever has become of the message since.
-                known = {*self._turns_of(id), *self._withdrawn(id)}
+                turns = self._turns_of(id)
+                known = {*turns, *self._withdrawn(id)}
+                if not result.repeated:
+                    assert record is not None
+                    self._require_room(record, began=result.turn_id in turns)
                 assert result.turn_id in known or store.queued(id, result.turn_id)
             case inputs.Withdraw(_, turn):
                 assert store.queued(id, turn) is None
@@ -572,6 +589,15 @@ class ToyWorld:
                 assert record is None
             case inputs.Cancel():
                 pass
+
+    def _require_room(self, record: SessionRecord, *, began: bool) -> None:
+        """A message is accepted only while no limit is reached."""
+        before = msgspec.structs.replace(
+            record,
+            turns=record.turns - began,
+            limits=msgspec.structs.replace(record.limits, max_session_seconds=None),
+        )
+        assert reached_limit(before, self._given.now) is None, "accepted although a limit was reached"
 
     def _settings_seen(self, id: str, name: str) -> set[Any]:
         # Another PATCH may have followed in the same commit.
@@ -657,11 +683,24 @@ class ToyWorld:
         self.checkers[id] = (checker, seen + len(rows))
         turns = self._turns_of(id)
         assert len(turns) == len(set(turns))
+        assert record.turns == len(turns)
+        self._check_ledger(id, record)
         waiting = {head.turn_id for head in self.store.queue_heads(id)}
         assert self.accepted[id] <= {*turns, *waiting, *self._withdrawn(id)}, "a promised message is lost"
         actor = self.actors.get(id)
         if actor is not None and not actor.is_dropped:
             self._check_actor(actor, record)
+
+    def _check_ledger(self, id: str, record: SessionRecord) -> None:
+        """Every turn that ended is booked once, with what it spent."""
+        ended = self._data_of(id, TurnEnded)
+        booked = {row.turn_id: row for row in self.store.ledger if row.session_id == id}
+        assert [(turn.turn_id, turn.metadata.usage) for turn in ended] == [
+            (turn.turn_id, booked[turn.turn_id].usage) for turn in ended
+        ]
+        spent = [turn.metadata.usage for turn in ended if turn.metadata.usage is not None]
+        assert record.usage == (sum(spent, Usage()) if spent else None)
+        assert (record.turn_usage is None) or record.turn_id is not None
 
     def _withdrawn(self, id: str) -> set[str]:
         bodies = (row.body for row in self.store.read(id, 0, 100_000, 1 << 30))
@@ -682,6 +721,10 @@ class ToyWorld:
         assert actor.machine.holding == (core.offer is not None or isinstance(core.phase, Handing))
         if isinstance(core.phase, Ended):
             assert isinstance(core.link, Absent)
+        if isinstance(core.phase, Running) and core.offer is None:
+            unlimited = msgspec.structs.replace(core.record.limits, max_session_seconds=None)
+            checked = msgspec.structs.replace(core.record, limits=unlimited)
+            assert exceeded_limit(checked, self._given.now) is None, "a turn runs beyond a limit"
         news = [msgspec.json.decode(body) for _, body in self.store.news(0, 1_000)]
         announced = [info for info in news if info["sessionId"] == actor.id and not info.get("deleted")]
         assert [info["state"] for info in announced] == [end.view.state] if end.view else True
@@ -743,6 +786,11 @@ class ToyWorld:
                 assert [violation for violation in checker.violations if "unparsed" not in violation] == []
 
 
+def moment(seconds: float) -> str:
+    time = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    return time.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
 def _bytes(view: Any) -> bytes:
     return msgspec.json.encode(view)
 
@@ -772,6 +820,11 @@ def too_deep(scribe: Scribe) -> None:
     scribe.status("deep", value)
 
 
+def spend(dollars: float) -> Callable[[Scribe], object]:
+    """One more model call, which costs this much."""
+    return lambda scribe: scribe.spend((scribe.spent or Usage()) + Usage(cost_usd=dollars))
+
+
 def end_turn(scribe: Scribe) -> None:
     scribe.end_turn("end_turn")
 
@@ -793,4 +846,7 @@ def _is_tool_request(item: Item) -> bool:
 
 def call_tool(key: str) -> Callable[[Scribe], object]:
     """The agent announces a call of the client's tool."""
-    return lambda scribe: scribe.end_call(key, "mcp__client_tools__look", f'{{"key":"{key}"}}', kind="mcp")
+    arguments = f'{{"key":"{key}"}}'
+    return lambda scribe: (
+        scribe.end_call(key, "mcp__client_tools__look", arguments, kind="mcp") if scribe.turn else None
+    )

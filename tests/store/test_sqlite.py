@@ -39,6 +39,7 @@ from sandbox_agent.store.base import (
     StoreTooNew,
 )
 from sandbox_agent.store.sqlite import WAL_BYTES, SqliteStore, migrations
+from sandbox_agent.testing.store_contract.ledger import ALWAYS, booked
 
 PLENTY = 1 << 30
 RECORD = SessionRecord("a", "mock", Settings("/tmp"), "then", "now")
@@ -500,3 +501,20 @@ def test_only_sqlite_writes_its_files(path: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=True)
     assert said.stdout == b"[]\n"
+
+
+def test_the_ledger_drops_its_oldest_turns_beyond_its_limit(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbox_agent.store.sqlite.writer.MOST_LEDGER_ROWS", 2)
+    store = SqliteStore(path)
+    store.write(booked(number, Usage(cost_usd=number)) for number in (1, 2, 3))
+    assert [(row.turns, row.cost_usd) for row in store.usage(*ALWAYS, None, 1)] == [(2, 5.0)]
+    store.close()
+
+
+def test_a_range_of_the_ledger_is_found_by_its_index(path: Path) -> None:
+    SqliteStore(path).close()
+    query = "EXPLAIN QUERY PLAN SELECT count(*), agent FROM ledger WHERE ended_at >= '1' AND ended_at < '2'"
+    [(*_, plan)] = apsw.Connection(str(path)).execute(f"{query} GROUP BY agent LIMIT 1").fetchall()[:1]
+    assert "USING INDEX ledger_by_time" in str(plan)

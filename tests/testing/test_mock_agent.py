@@ -215,6 +215,7 @@ def completed(events: list[Event]) -> list[Item]:
 
 OUTLINES = {
     "help": ["text", "text_end", "turn_end"],
+    "spend 1": ["text", "text_end", "spent", "turn_end"],
     "markdown": ["text", "text_end", "turn_end"],
     "thinking": ["thinking", "thinking_end", "text", "text_end", "turn_end"],
     "tool": ["call", "output", "result", "text", "text_end", "turn_end"],

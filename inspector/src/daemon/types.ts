@@ -22,6 +22,8 @@ export type LogEntry = Schemas["LogEntry"];
 export type ChangeList = Schemas["ChangeList"];
 export type ChangedFile = Schemas["ChangedFile"];
 export type Reverted = Schemas["Reverted"];
+export type UsageReport = Schemas["UsageReport"];
+export type UsageSum = Schemas["UsageSum"];
 export type FileEntry = Schemas["FileEntry"];
 export type FileWritten = Schemas["FileWritten"];
 

@@ -14,8 +14,10 @@ import { Notice } from "../parts/notice";
 import { StateBadge } from "../parts/stateBadge";
 import { go } from "../route";
 import { useWorkspace } from "../state/workspace";
+import { LimitMeters } from "../usage/limitMeters";
 
 const Settings = lazy(() => import("./settings"));
+const LimitsDialog = lazy(() => import("./limitsDialog"));
 
 interface Props {
   sessionId: string;
@@ -29,7 +31,7 @@ interface Props {
   onShowAll: () => void;
 }
 
-type Asking = "rename" | "settings" | "terminate" | "delete" | null;
+type Asking = "rename" | "settings" | "limits" | "terminate" | "delete" | null;
 
 export function SessionHeader({ sessionId, info, transcript, panel, onPanel, searching, onSearch, showAll, onShowAll }: Props) {
   const { daemon } = useWorkspace();
@@ -62,6 +64,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
         items={[
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
+          { label: "Limits", icon: "clock", onChoose: () => setAsking("limits"), disabled: !info || info.ended },
           { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info), disabled: !info },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
@@ -84,6 +87,11 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "settings" && info && (
         <Suspense>
           <Settings info={info} onClose={() => setAsking(null)} />
+        </Suspense>
+      )}
+      {asking === "limits" && info && (
+        <Suspense>
+          <LimitsDialog info={info} onClose={() => setAsking(null)} />
         </Suspense>
       )}
       {asking === "terminate" && (
@@ -129,6 +137,7 @@ function Facts({ info, version }: { info: SessionInfo; version: string | null })
         {version && ` ${version}`}
       </span>
       {info.model && <span>{[info.model, info.variant].filter(Boolean).join(" · ")}</span>}
+      <LimitMeters info={info} />
       <span>{info.agentMode}</span>
       <span className="sessionDirectory" title={info.directory}>
         {info.directory}

@@ -20,11 +20,12 @@ interface Props {
   onSkip: () => void;
   onNew: () => void;
   onPanel: (tab: PanelTab) => void;
+  onUsage: () => void;
   onHelp: () => void;
   onLeave: () => void;
 }
 
-export function Sidebar({ current, search, onSkip, onNew, onPanel, onHelp, onLeave }: Props) {
+export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHelp, onLeave }: Props) {
   const workspace = useWorkspace();
   const sessions = useObserved(workspace.sessions);
   const seen = useObserved(workspace.seen);
@@ -48,6 +49,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onHelp, onLea
           items={[
             { label: light ? "Dark" : "Light", icon: light ? "moon" : "sun", onChoose: () => chooseTheme(light ? "dark" : "light") },
             { label: "Agents", icon: "robot", onChoose: () => onPanel("agents") },
+            { label: "Usage", icon: "clock", onChoose: onUsage },
             { label: "Connection", icon: "plug", onChoose: () => onPanel("connection") },
             { label: "Keys", icon: "list", onChoose: onHelp },
             { label: "Disconnect", icon: "close", onChoose: onLeave },

@@ -6,12 +6,13 @@ import { Message } from "./message";
 import { PermissionCard } from "./permissionCard";
 import { PlanCard } from "./planCard";
 import { QuestionCard } from "./questionCard";
-import type { Row } from "./rows";
+import { isToolRequest, type Row } from "./rows";
 import { SessionEnd } from "./sessionEnd";
 import { SessionStart } from "./sessionStart";
 import { StatusLine } from "./statusLine";
 import { Thinking } from "./thinking";
 import { Tool, ToolResult } from "./tool";
+import { ToolRequestCard } from "./toolRequestCard";
 import { TurnEnd } from "./turnEnd";
 
 interface Props {
@@ -36,7 +37,7 @@ export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Prop
     case "question":
       return entry.isPlan ? <PlanCard entry={entry} /> : <QuestionCard entry={entry} />;
     case "status":
-      return <StatusLine entry={entry} {...fold} />;
+      return isToolRequest(entry) ? <ToolRequestCard entry={entry} /> : <StatusLine entry={entry} {...fold} />;
     case "error":
       return <ErrorCard entry={entry} />;
     case "turn_ended":

@@ -1,5 +1,6 @@
 /** Which entries of a transcript are shown, in which order and how deep. Tested on every recording. */
-import type { Entry, MessageEntry, PermissionEntry, ToolEntry } from "sdk/transcript";
+import { TOOL_REQUEST } from "sdk/requests";
+import type { Entry, MessageEntry, PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
 import { type Piece, Pieces } from "./pieces";
 
 export interface Row {
@@ -22,8 +23,10 @@ export interface Row {
 
 /** Status items that tell a person something; the others are for machines, and are shown on demand. */
 const TELLING = new Set([
+  TOOL_REQUEST,
   "compaction",
   "injected",
+  "limit",
   "notice",
   "permission_denied",
   "pi.notify",
@@ -95,8 +98,14 @@ export class Rows {
   }
 }
 
+/** A call of a client's tool, which a client has to answer. */
+export function isToolRequest(entry: StatusEntry): boolean {
+  return entry.label === TOOL_REQUEST;
+}
+
 /** Whether it waits for somebody's answer. */
 export function asks(entry: Entry): boolean {
+  if (entry.kind === "status") return isToolRequest(entry) && entry.status === "in_progress";
   return (entry.kind === "permission" || entry.kind === "question") && entry.state === "requested";
 }
 
@@ -120,7 +129,7 @@ function decisionsOf(entries: readonly Entry[], apart: ReadonlySet<string>): Map
 
 /** One of the agent's steps, which stand close together. */
 function isStep({ entry, isResult }: Row): boolean {
-  return !isResult && (entry.kind === "tool" || entry.kind === "reasoning" || entry.kind === "status");
+  return !isResult && !asks(entry) && (entry.kind === "tool" || entry.kind === "reasoning" || entry.kind === "status");
 }
 
 function hasResult(entry: ToolEntry): boolean {

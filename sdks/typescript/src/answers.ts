@@ -1,10 +1,11 @@
-/** Permissions and questions: the handlers that answer them, and what those may return. */
+/** What an agent waits for: the handlers that answer it, and what those may return. */
 import { WrongUsage } from "./errors.js";
 import type { PermissionRequested, QuestionRequested } from "./events.js";
 import type { components } from "./openapi.js";
+import type { ToolRequest } from "./tools.js";
 
 /** What an agent waits for. */
-export type Request = PermissionRequested | QuestionRequested;
+export type Request = PermissionRequested | QuestionRequested | ToolRequest;
 
 export type Reply = components["schemas"]["ReplyPermissionBody"]["reply"];
 /** True is `once` and false is `reject`; an object can say why. */
@@ -23,7 +24,8 @@ export interface Handlers {
 }
 
 export function requestId(request: Request): string {
-  return "permission_id" in request ? request.permission_id : request.question_id;
+  if ("permission_id" in request) return request.permission_id;
+  return "question_id" in request ? request.question_id : request.call_id;
 }
 
 /** The handlers of the nearest place that has some. */

@@ -82,7 +82,7 @@ export interface ToolEntry extends ItemBase {
   readonly children: readonly Entry[];
 }
 
-/** A fact: usage, plan, title, retry, compaction, queue, injected, resume_lost, ... */
+/** A fact: usage, plan, title, retry, compaction, queue, injected, resume_lost, tool_request, ... */
 export interface StatusEntry extends ItemBase {
   readonly kind: "status";
   readonly label: string;
@@ -231,8 +231,8 @@ export interface Transcript {
   /** The turn that is open. */
   readonly turnId: string | null;
   readonly entries: readonly Entry[];
-  /** What waits for an answer, oldest first. */
-  readonly pending: readonly (PermissionEntry | QuestionEntry)[];
+  /** What waits for an answer, oldest first. A status is a call of a client's tool, with the label `tool_request`. */
+  readonly pending: readonly (PermissionEntry | QuestionEntry | StatusEntry)[];
   /** Messages that wait in the queue, as turn ids. */
   readonly queued: readonly string[];
   readonly ended: SessionEndedEntry | null;

@@ -23,6 +23,7 @@
  */
 import type { Transcript } from "./entries.js";
 import type { PermissionRequested, QuestionRequested, Stderr, StopReason } from "./events.js";
+import type { ToolRequest } from "./tools.js";
 
 const URN = "urn:sandbox-agent:error:";
 
@@ -78,7 +79,7 @@ export class AnswerNeeded extends TurnError {
   constructor(
     message: string,
     /** What waits for an answer. */
-    readonly request: PermissionRequested | QuestionRequested,
+    readonly request: PermissionRequested | QuestionRequested | ToolRequest,
     transcript: Transcript,
   ) {
     super(message, transcript);

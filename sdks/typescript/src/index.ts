@@ -12,6 +12,16 @@ export type * from "./operations.js";
 export type * from "./processes.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
 export type { SocketLike, Terminal, TerminalOptions } from "./terminal.js";
+export {
+  type ClientTool,
+  type ToolCallList,
+  type ToolImage,
+  type ToolReply,
+  type ToolRequest,
+  type ToolSchema,
+  type ToolSpec,
+  toolImage,
+} from "./tools.js";
 export { foldTranscript, TranscriptFold } from "./transcript.js";
 export type { Turn, TurnOptions, TurnResult } from "./turn.js";
 export { VERSION } from "./version.js";

@@ -17,6 +17,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an agent with its install state, version, credentials and capabilities. */
+        get: operations["agents.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents/{agent}/install": {
         parameters: {
             query?: never;
@@ -91,7 +108,10 @@ export interface paths {
         delete: operations["sessions.delete"];
         options?: never;
         head?: never;
-        /** Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that. */
+        /**
+         * Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+         * @description Queued messages that a limit kept waiting start as soon as it is raised.
+         */
         patch: operations["sessions.update"];
         trace?: never;
     };
@@ -179,6 +199,40 @@ export interface paths {
          *     agent could not resume the conversation.
          */
         post: operations["sessions.suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's MCP servers, with the state and the tools that its agent reports. */
+        get: operations["sessions.mcp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{session_id}/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List a session's skills, with their sources and commits. */
+        get: operations["sessions.skills"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -440,6 +494,50 @@ export interface paths {
         /** Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it. */
         post: operations["sessions.compact"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an MCP server of a directory. */
+        get: operations["config.get_mcp"];
+        /**
+         * Add an MCP server to a directory, or replace it.
+         * @description Sessions that are created in the directory from then on get it, unless they have a server of that name.
+         */
+        put: operations["config.set_mcp"];
+        post?: never;
+        /** Remove an MCP server from a directory. Sessions that have it keep it. */
+        delete: operations["config.delete_mcp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/config/skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an entry of the skills of a directory. */
+        get: operations["config.get_skills"];
+        /**
+         * Add skills to a directory, or replace them.
+         * @description Sessions that are created in the directory from then on get them. Their sources are read at that time.
+         */
+        put: operations["config.set_skills"];
+        post?: never;
+        /** Remove skills from a directory. Sessions that have them keep them. */
+        delete: operations["config.delete_skills"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1015,6 +1113,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up tokens and cost, as the agents reported them.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
+         *     Turns of deleted sessions are included.
+         */
+        get: operations["usage.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1049,6 +1168,11 @@ export interface components {
              * @default null
              */
             size?: number | null;
+            /**
+             * @description What a session may choose, if `config` is set and the agent can say it.
+             * @default null
+             */
+            configOptions?: components["schemas"]["ConfigOption"][] | null;
         };
         /**
          * Capabilities
@@ -1093,6 +1217,26 @@ export interface components {
             status?: boolean;
             /** @default false */
             sharedProcess?: boolean;
+        };
+        /**
+         * ConfigOption
+         * @description A selection, as the Agent Client Protocol writes it.
+         */
+        ConfigOption: {
+            id: string;
+            name: string;
+            category: string;
+            currentValue: string;
+            options: components["schemas"]["OptionValue"][];
+            /** @enum {unknown} */
+            type?: "select";
+        };
+        /** OptionValue */
+        OptionValue: {
+            value: string;
+            name: string;
+            /** @default null */
+            description?: string | null;
         };
         /** Installed */
         Installed: {
@@ -1167,10 +1311,16 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             updatedAt: string;
             usage: components["schemas"]["SessionUsage"];
+            /** @default 0 */
+            turns?: number;
+            /** @default {} */
+            limits?: components["schemas"]["SessionLimits"];
+            /** @default null */
+            limitReached?: components["schemas"]["ReachedLimit"] | null;
         };
         /**
          * SessionUsage
-         * @description The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value.
+         * @description The sum of a session's turns, including the running one, in camelCase like all REST bodies; for the context, the latest value.
          */
         SessionUsage: {
             /** @default null */
@@ -1190,10 +1340,100 @@ export interface components {
             /** @default null */
             contextWindow?: number | null;
         };
+        /**
+         * SessionLimits
+         * @description The limits of a session; what is absent is not limited.
+         */
+        SessionLimits: {
+            /**
+             * @description Turns that may start.
+             * @default null
+             */
+            maxTurns?: number | null;
+            /**
+             * @description Cost of all turns in US dollars, as the agent reports it.
+             * @default null
+             */
+            maxCostUsd?: number | null;
+            /**
+             * @description Input and output tokens of all turns.
+             * @default null
+             */
+            maxTokens?: number | null;
+            /**
+             * @description Seconds that a turn may take.
+             * @default null
+             */
+            maxTurnSeconds?: number | null;
+            /**
+             * @description Seconds from the creation of the session.
+             * @default null
+             */
+            maxSessionSeconds?: number | null;
+        };
+        /**
+         * ReachedLimit
+         * @description A limit that a session has reached.
+         */
+        ReachedLimit: {
+            /** @enum {unknown} */
+            limit: "maxCostUsd" | "maxSessionSeconds" | "maxTokens" | "maxTurnSeconds" | "maxTurns";
+            value: number;
+            used: number;
+        };
         /** SentMessage */
         SentMessage: {
             turnId: string;
             queued: boolean;
+        };
+        /** McpServerList */
+        McpServerList: {
+            servers: components["schemas"]["McpServerInfo"][];
+        };
+        /**
+         * McpServerInfo
+         * @description An MCP server of a session.
+         */
+        McpServerInfo: {
+            /**
+             * @description `unknown` if the agent has not said, does not say, or does not run.
+             * @enum {unknown}
+             */
+            state?: "connected" | "disabled" | "failed" | "needs_auth" | "pending" | "unknown";
+            /**
+             * @description Why it failed.
+             * @default null
+             */
+            error?: string | null;
+            /**
+             * @description Names of its tools, if the agent says them.
+             * @default null
+             */
+            tools?: string[] | null;
+            name: string;
+        };
+        /** SkillList */
+        SkillList: {
+            skills: components["schemas"]["Skill"][];
+        };
+        /**
+         * Skill
+         * @description A skill that a session has.
+         */
+        Skill: {
+            name: string;
+            /** @default  */
+            description?: string;
+            /**
+             * @description The source it comes from.
+             * @default
+             */
+            source?: string;
+            /**
+             * @description The commit, if the source is a repository.
+             * @default null
+             */
+            commit?: string | null;
         };
         /** Queue */
         Queue: {
@@ -1208,6 +1448,8 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
             createdAt: string;
             attachments: components["schemas"]["Attachment"][];
+            /** @default null */
+            clientId?: string | null;
         };
         /** Attachment */
         Attachment: {
@@ -1394,6 +1636,96 @@ export interface components {
              * @default
              */
             arguments?: string;
+        };
+        /**
+         * McpServer
+         * @description An MCP server: a command to run, or a URL to reach.
+         */
+        McpServer: {
+            /** @default null */
+            command?: string | null;
+            /** @default [] */
+            args?: string[];
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default null */
+            url?: string | null;
+            /** @default {} */
+            headers?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `local` (or `stdio`) with `command`, `remote` (or `http`) with `url`; optional.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Working directory of the command, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description Headers whose values are in variables: header to variable.
+             * @default {}
+             */
+            envHeaders?: {
+                [key: string]: string;
+            };
+        };
+        /** SkillsConfig */
+        SkillsConfig: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
+        };
+        /**
+         * SkillSource
+         * @description Where skills come from: a folder, or a git repository.
+         */
+        SkillSource: {
+            /**
+             * @description `local`: a folder of the daemon's machine. `git`: a URL. `github`: `owner/name`.
+             * @enum {unknown}
+             */
+            type: "git" | "github" | "local";
+            /** @description The folder, URL or repository. */
+            source: string;
+            /**
+             * @description Branch, tag or commit of a repository (default: its default branch).
+             * @default null
+             */
+            ref?: string | null;
+            /**
+             * @description Folder inside the source.
+             * @default null
+             */
+            subpath?: string | null;
+            /**
+             * @description Names of the skills to take (default: all).
+             * @default null
+             */
+            skills?: string[] | null;
         };
         /** EventPage */
         EventPage: {
@@ -1728,6 +2060,48 @@ export interface components {
             name: string;
             arguments: unknown;
         };
+        /** UsageReport */
+        UsageReport: {
+            /** @enum {unknown} */
+            by: "agent" | "day" | "model" | "session";
+            /** @description Days in order; other groups by cost, the highest first. */
+            rows: components["schemas"]["UsageSum"][];
+            total: components["schemas"]["UsageSum"];
+            /** @default null */
+            from?: string | null;
+            /** @default null */
+            to?: string | null;
+            /**
+             * @description There are more rows. The total includes them.
+             * @default false
+             */
+            truncated?: boolean;
+        };
+        /**
+         * UsageSum
+         * @description What some turns have spent. A sum is absent if nothing is known; otherwise it leaves out the turns without it.
+         */
+        UsageSum: {
+            /** @description The agent, model, session or day (UTC); null if the model is unknown, and in the total. */
+            key: string | null;
+            turns: number;
+            /** @description Turns whose tokens are unknown. */
+            turnsWithoutTokens: number;
+            /** @description Turns whose cost is unknown. */
+            turnsWithoutCost: number;
+            /** @default null */
+            inputTokens?: number | null;
+            /** @default null */
+            outputTokens?: number | null;
+            /** @default null */
+            cacheReadTokens?: number | null;
+            /** @default null */
+            cacheWriteTokens?: number | null;
+            /** @default null */
+            reasoningTokens?: number | null;
+            /** @default null */
+            costUsd?: number | null;
+        };
         /**
          * Progress
          * @description One step of an installation.
@@ -1832,6 +2206,11 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
+            /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
@@ -1841,6 +2220,11 @@ export interface components {
              * @default []
              */
             policy?: components["schemas"]["PolicyRule"][];
+            /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
             /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
@@ -1853,26 +2237,20 @@ export interface components {
             toolTimeoutMs?: number | null;
         };
         /**
-         * McpServer
-         * @description An MCP server: a command to run, or a URL to reach.
+         * Limits
+         * @description Limits to set. An absent one stays as it is; null removes it.
          */
-        McpServer: {
-            /** @default null */
-            command?: string | null;
-            /** @default [] */
-            args?: string[];
-            /** @default {} */
-            env?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            url?: string | null;
-            /** @default {} */
-            headers?: {
-                [key: string]: string;
-            };
-            /** @default null */
-            timeout_ms?: number | null;
+        Limits: {
+            /** @description Turns that may start. */
+            maxTurns?: number | null;
+            /** @description Cost of all turns in US dollars, as the agent reports it. */
+            maxCostUsd?: number | null;
+            /** @description Input and output tokens of all turns. */
+            maxTokens?: number | null;
+            /** @description Seconds that a turn may take. */
+            maxTurnSeconds?: number | null;
+            /** @description Seconds from the creation of the session. */
+            maxSessionSeconds?: number | null;
         };
         /**
          * Tool
@@ -1944,6 +2322,11 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
+             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @default null
+             */
+            skills?: components["schemas"]["SkillsConfig"] | null;
+            /**
              * @description Cancel a turn that takes longer (default: no limit).
              * @default null
              */
@@ -1953,6 +2336,11 @@ export interface components {
              * @default []
              */
             policy?: components["schemas"]["PolicyRule"][];
+            /**
+             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
             /**
              * @description Tools of the client that the agent may call; see `tool-calls`.
              * @default []
@@ -1981,6 +2369,11 @@ export interface components {
              * @default null
              */
             policy?: components["schemas"]["PolicyRule"][] | null;
+            /**
+             * @description Limits to change; null removes one, the others stay.
+             * @default null
+             */
+            limits?: components["schemas"]["Limits"] | null;
         };
         /** SendMessageBody */
         SendMessageBody: {
@@ -2001,6 +2394,11 @@ export interface components {
              * @default false
              */
             command?: boolean;
+            /**
+             * @description Your own id of the message; its item has it as `native_item_id`.
+             * @default null
+             */
+            clientId?: string | null;
         };
         /** ReplyPermissionBody */
         ReplyPermissionBody: {
@@ -2052,6 +2450,87 @@ export interface components {
              * @default false
              */
             fresh?: boolean;
+        };
+        /** SetMcpBody */
+        SetMcpBody: {
+            /**
+             * @description `local` with `command`, or `remote` with `url`.
+             * @default null
+             */
+            type?: ("http" | "local" | "remote" | "stdio") | null;
+            /**
+             * @description Program of a local server.
+             * @default null
+             */
+            command?: string | null;
+            /**
+             * @description Arguments of the program.
+             * @default null
+             */
+            args?: string[] | null;
+            /**
+             * @description Environment variables of the program.
+             * @default null
+             */
+            env?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Working directory of the program, relative to the session's.
+             * @default null
+             */
+            cwd?: string | null;
+            /**
+             * @description URL of a remote server.
+             * @default null
+             */
+            url?: string | null;
+            /**
+             * @description How to talk to the URL (default: `http`).
+             * @default null
+             */
+            transport?: ("http" | "sse") | null;
+            /**
+             * @description Headers for the URL.
+             * @default null
+             */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Headers whose values are in variables.
+             * @default null
+             */
+            envHeaders?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Variable with the token for the header `Authorization`.
+             * @default null
+             */
+            bearerTokenEnvVar?: string | null;
+            /**
+             * @description `false` leaves the server out.
+             * @default null
+             */
+            enabled?: boolean | null;
+            /**
+             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @default null
+             */
+            timeoutMs?: number | null;
+            /**
+             * @description Not supported: send a token in a header.
+             * @default null
+             */
+            oauth?: {
+                [key: string]: string;
+            } | null;
+        };
+        /** SetSkillsBody */
+        SetSkillsBody: {
+            /** @description Where the skills come from. */
+            sources: components["schemas"]["SkillSource"][];
         };
         /** MoveEntryBody */
         MoveEntryBody: {
@@ -2761,7 +3240,12 @@ export type $defs = Record<string, never>;
 export interface operations {
     "agents.list": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2775,6 +3259,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "agents.get": {
+        parameters: {
+            query?: {
+                /** @description Include what a session may choose: models, modes, variants, permissions. */
+                config?: boolean;
+                /** @description Accepted for older clients. It has no effect. */
+                noCache?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the agent, e.g. `claude`. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentInfo"];
+                };
+            };
+            /** @description `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Any other problem, for example with the token, the host or the body. */
@@ -3672,6 +4202,88 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sessions.mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerList"];
+                };
+            };
+            /** @description `session_not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sessions.skills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillList"];
+                };
             };
             /** @description `session_not_found` */
             404: {
@@ -4751,6 +5363,354 @@ export interface operations {
             };
             /** @description `timeout` */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServer"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SetMcpBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_mcp": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the MCP server. */
+                mcpName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.get_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SkillsConfig"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.set_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSkillsBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "config.delete_skills": {
+        parameters: {
+            query?: {
+                /** @description Absolute path of the directory. */
+                directory?: string;
+                /** @description Name of the entry. */
+                skillName?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7059,11 +8019,66 @@ export interface operations {
             };
         };
     };
+    "usage.get": {
+        parameters: {
+            query?: {
+                /** @description How to group the turns. */
+                by?: "agent" | "day" | "model" | "session";
+                /** @description Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset. */
+                from?: string | null;
+                /** @description Only turns that ended before this time. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 
 /** Method and path of every operation. */
 export const ROUTES = {
   "agents.list": "GET /v1/agents",
+  "agents.get": "GET /v1/agents/{agent}",
   "agents.install": "POST /v1/agents/{agent}/install",
   "agents.modes": "GET /v1/agents/{agent}/modes",
   "agents.models": "GET /v1/agents/{agent}/models",
@@ -7077,6 +8092,8 @@ export const ROUTES = {
   "sessions.cancel": "POST /v1/sessions/{session_id}/cancel",
   "sessions.terminate": "POST /v1/sessions/{session_id}/terminate",
   "sessions.suspend": "POST /v1/sessions/{session_id}/suspend",
+  "sessions.mcp": "GET /v1/sessions/{session_id}/mcp",
+  "sessions.skills": "GET /v1/sessions/{session_id}/skills",
   "sessions.queue": "GET /v1/sessions/{session_id}/queue",
   "sessions.withdraw": "DELETE /v1/sessions/{session_id}/queue/{turn_id}",
   "permissions.list": "GET /v1/sessions/{session_id}/permissions",
@@ -7092,6 +8109,12 @@ export const ROUTES = {
   "sessions.commands": "GET /v1/sessions/{session_id}/commands",
   "sessions.run_command": "POST /v1/sessions/{session_id}/commands/{name}",
   "sessions.compact": "POST /v1/sessions/{session_id}/compact",
+  "config.get_mcp": "GET /v1/config/mcp",
+  "config.set_mcp": "PUT /v1/config/mcp",
+  "config.delete_mcp": "DELETE /v1/config/mcp",
+  "config.get_skills": "GET /v1/config/skills",
+  "config.set_skills": "PUT /v1/config/skills",
+  "config.delete_skills": "DELETE /v1/config/skills",
   "sessions.events": "GET /v1/sessions/{session_id}/events",
   "sessions.events_sse": "GET /v1/sessions/{session_id}/events/sse",
   "events.sse": "GET /v1/events/sse",
@@ -7127,4 +8150,5 @@ export const ROUTES = {
   "system.metrics": "GET /metrics",
   "tool_calls.list": "GET /v1/sessions/{session_id}/tool-calls",
   "tool_calls.reply": "POST /v1/sessions/{session_id}/tool-calls/{call_id}/reply",
+  "usage.get": "GET /v1/usage",
 } as const satisfies Record<keyof operations, string>;

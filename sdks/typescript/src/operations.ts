@@ -7,6 +7,7 @@ import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
 import { endsTurn, eventOf, follow, followSession } from "./stream.js";
+import type { ToolCallList, ToolReply } from "./tools.js";
 
 type Schemas = components["schemas"];
 type QueryOf<Name extends Operation> = NonNullable<operations[Name]["parameters"]["query"]>;
@@ -40,8 +41,19 @@ export type ChangeList = Schemas["ChangeList"];
 export type ChangedFile = Schemas["ChangedFile"];
 export type Revert = Schemas["RevertChangesBody"];
 export type Reverted = Schemas["Reverted"];
+export type McpServer = Schemas["McpServer"];
+export type McpServerList = Schemas["McpServerList"];
+export type SkillList = Schemas["SkillList"];
+export type SkillsConfig = Schemas["SkillsConfig"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
+export type UsageQuery = QueryOf<"usage.get">;
+export type UsageReport = Schemas["UsageReport"];
+/** What some turns have spent. What is unknown is absent, not zero. */
+export type UsageSum = Schemas["UsageSum"];
+/** Limits to set: an absent one stays as it is, null removes it. */
+export type Limits = Schemas["Limits"];
+export type ReachedLimit = Schemas["ReachedLimit"];
 export type Health = Schemas["Health"];
 export type Readiness = Schemas["Readiness"];
 
@@ -83,8 +95,13 @@ export class Operations {
   // -- agents -------------------------------------------------------------------------------------
 
   /** List the agents: installed or not, version, credentials, capabilities. */
-  listAgents(options: CallOptions = {}): Promise<AgentList> {
-    return this.http.json("agents.list", options);
+  listAgents(query: QueryOf<"agents.list"> & CallOptions = {}): Promise<AgentList> {
+    return this.http.json("agents.list", parted(query));
+  }
+
+  /** Show an agent; with `config`, also what its sessions may choose. */
+  getAgent(agent: string, query: QueryOf<"agents.get"> & CallOptions = {}): Promise<AgentInfo> {
+    return this.http.json("agents.get", { path: { agent }, ...parted(query) });
   }
 
   /** Install an agent, or say where it is. */
@@ -253,6 +270,48 @@ export class Operations {
     return this.http.json("changes.undo", { path: { session_id: sessionId }, ...options });
   }
 
+  // -- MCP servers and skills -----------------------------------------------------------------------
+
+  /** List a session's MCP servers, with the state and the tools that its agent reports. */
+  listMcpServers(sessionId: string, options: CallOptions = {}): Promise<McpServerList> {
+    return this.http.json("sessions.mcp", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** List a session's skills, with their sources and commits. */
+  listSkills(sessionId: string, options: CallOptions = {}): Promise<SkillList> {
+    return this.http.json("sessions.skills", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Show an MCP server of a directory. */
+  getMcpConfig(query: QueryOf<"config.get_mcp"> & CallOptions): Promise<McpServer> {
+    return this.http.json("config.get_mcp", parted(query));
+  }
+
+  /** Add an MCP server to a directory: sessions that are created in it from then on get it. */
+  setMcpConfig(query: QueryOf<"config.set_mcp"> & CallOptions, body: McpServer): Promise<void> {
+    return this.http.done("config.set_mcp", { body, ...parted(query) });
+  }
+
+  /** Remove an MCP server from a directory. Sessions that have it keep it. */
+  deleteMcpConfig(query: QueryOf<"config.delete_mcp"> & CallOptions): Promise<void> {
+    return this.http.done("config.delete_mcp", parted(query));
+  }
+
+  /** Show an entry of the skills of a directory. */
+  getSkillsConfig(query: QueryOf<"config.get_skills"> & CallOptions): Promise<SkillsConfig> {
+    return this.http.json("config.get_skills", parted(query));
+  }
+
+  /** Add skills to a directory: sessions that are created in it from then on get them. */
+  setSkillsConfig(query: QueryOf<"config.set_skills"> & CallOptions, body: SkillsConfig): Promise<void> {
+    return this.http.done("config.set_skills", { body, ...parted(query) });
+  }
+
+  /** Remove skills from a directory. Sessions that have them keep them. */
+  deleteSkillsConfig(query: QueryOf<"config.delete_skills"> & CallOptions): Promise<void> {
+    return this.http.done("config.delete_skills", parted(query));
+  }
+
   // -- permissions and questions ------------------------------------------------------------------
 
   /** Show the permissions that wait for an answer. */
@@ -286,6 +345,18 @@ export class Operations {
   rejectQuestion(sessionId: string, questionId: string, options: CallOptions = {}): Promise<void> {
     const path = { session_id: sessionId, question_id: questionId };
     return this.http.done("questions.reject", { path, ...options });
+  }
+
+  // -- tools of the client ------------------------------------------------------------------------
+
+  /** List calls of the client's tools that wait for an answer. */
+  listToolCalls(sessionId: string, options: CallOptions = {}): Promise<ToolCallList> {
+    return this.http.json("tool_calls.list", { path: { session_id: sessionId }, ...options });
+  }
+
+  /** Answer a call with the tool's output or its error; the second answer gets a conflict. */
+  replyToolCall(sessionId: string, callId: string, body: ToolReply, options: CallOptions = {}): Promise<void> {
+    return this.http.done("tool_calls.reply", { path: { session_id: sessionId, call_id: callId }, body, ...options });
   }
 
   // -- rules --------------------------------------------------------------------------------------
@@ -344,6 +415,11 @@ export class Operations {
     return this.http.json("system.health", options);
   }
 
+  /** Sum up what turns have spent, by day unless `by` says otherwise. What is unknown is absent, not zero. */
+  getUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsageReport> {
+    return this.http.json("usage.get", { query, ...options });
+  }
+
   /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
   getReadiness(options: CallOptions = {}): Promise<Readiness> {
     return this.http.json("system.ready", options);
@@ -359,6 +435,7 @@ export class Operations {
 /** The method of every operation; an operation without one does not compile. */
 export const METHODS = {
   "agents.list": "listAgents",
+  "agents.get": "getAgent",
   "agents.install": "installAgent",
   "agents.modes": "listModes",
   "agents.models": "listModels",
@@ -385,9 +462,19 @@ export const METHODS = {
   "questions.list": "listQuestions",
   "questions.reply": "replyQuestion",
   "questions.reject": "rejectQuestion",
+  "tool_calls.list": "listToolCalls",
+  "tool_calls.reply": "replyToolCall",
   "sessions.events": "getEvents",
   "sessions.events_sse": "streamEvents",
   "events.sse": "streamAllEvents",
+  "sessions.mcp": "listMcpServers",
+  "sessions.skills": "listSkills",
+  "config.get_mcp": "getMcpConfig",
+  "config.set_mcp": "setMcpConfig",
+  "config.delete_mcp": "deleteMcpConfig",
+  "config.get_skills": "getSkillsConfig",
+  "config.set_skills": "setSkillsConfig",
+  "config.delete_skills": "deleteSkillsConfig",
   "policy.show": "getPolicy",
   "policy.test": "testPolicy",
   "changes.list": "listChanges",
@@ -417,6 +504,7 @@ export const METHODS = {
   "processes.input": "processes.input",
   "processes.resize": "processes.resize",
   "processes.terminal": "processes.terminal",
+  "usage.get": "getUsage",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",

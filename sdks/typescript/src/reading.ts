@@ -31,6 +31,11 @@ export class Reading {
     this.#answers.push(work.catch((error: unknown) => this.stop(error)));
   }
 
+  /** Like `meanwhile`, but the reading may end before the work does. */
+  beside(work: Promise<void>): void {
+    work.catch((error: unknown) => this.stop(error));
+  }
+
   /** All that is done beside the stream is done; an error of it is thrown. A limit that ran out just now is none. */
   async answered(): Promise<void> {
     await Promise.all(this.#answers);

@@ -1,5 +1,8 @@
-/** What the entries of permissions and questions take from their events. */
+/** What waits for an answer: the facts of permissions and questions, and the calls of a client's tools. */
 import type { PermissionRequested, PermissionResolved, QuestionRequested, QuestionResolved } from "./events.js";
+
+/** The label of the status item that says that a client has to answer a call. */
+export const TOOL_REQUEST = "tool_request";
 
 export function permissionFacts(data: PermissionRequested | PermissionResolved) {
   const told = data.metadata;

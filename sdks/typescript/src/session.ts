@@ -19,13 +19,22 @@ import type {
   SessionSettings,
   SessionUpdate,
 } from "./operations.js";
+import { Reading } from "./reading.js";
+import { type ClientTool, specsOf, type Toolbox, Toolboxes, type ToolReply, toolRequestIn } from "./tools.js";
 import { TranscriptFold } from "./transcript.js";
 import type { Transcript } from "./entries.js";
 import { Turn, type TurnOptions } from "./turn.js";
 
-export interface CreateOptions extends SessionSettings, Handlers, CallOptions {
+export interface CreateOptions extends Omit<SessionSettings, "tools">, Handlers, CallOptions {
   /** The session's id; the daemon makes one unless given. */
   id?: string | undefined;
+  /** Functions that the agent may call. They run while a turn is read, or with `serveTools`. */
+  tools?: readonly ClientTool[] | undefined;
+}
+
+export interface GetOptions extends Handlers {
+  /** The functions of tools that the session was created with, e.g. after a restart of your program. */
+  tools?: readonly ClientTool[] | undefined;
 }
 
 export interface PromptOptions extends TurnOptions, Omit<Message, "message"> {
@@ -46,6 +55,7 @@ export interface EventsOptions extends CallOptions {
 export class Sessions {
   readonly #client: Operations;
   readonly #handlers: Handlers;
+  readonly #toolboxes = new Toolboxes();
 
   /** @internal */
   constructor(client: Operations, handlers: Handlers) {
@@ -58,20 +68,24 @@ export class Sessions {
     if (typeof options?.agent !== "string") {
       throw new WrongUsage('say which agent to run: client.sessions.create({ agent: "claude" })');
     }
-    const { id, onPermission, onQuestion, signal, ...settings } = options;
+    const { id, onPermission, onQuestion, signal, tools = [], ...rest } = options;
+    const settings = { ...rest, tools: specsOf(tools) };
     const created =
       id === undefined
         ? await this.#client.newSession(settings, { signal })
         : await this.#client.createSession(id, settings, { signal });
     if (created.error) throw problemOf(created.error as unknown as ProblemDetails);
     const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
-    return new Session(this.#client, created.sessionId, 0, handlers);
+    return new Session(this.#client, created.sessionId, 0, handlers, this.#toolboxes.of(created.sessionId, tools));
   }
 
   /** A session that exists. */
-  async get(sessionId: string, handlers: Handlers = {}): Promise<Session> {
+  async get(sessionId: string, options: GetOptions = {}): Promise<Session> {
+    const { tools = [], ...handlers } = options;
+    specsOf(tools);
     const info = await this.#client.getSession(sessionId);
-    return new Session(this.#client, info.sessionId, info.eventCount, preferred(handlers, this.#handlers));
+    const toolbox = this.#toolboxes.of(info.sessionId, tools);
+    return new Session(this.#client, info.sessionId, info.eventCount, preferred(handlers, this.#handlers), toolbox);
   }
 
   /** All sessions, newest first, page by page. */
@@ -89,15 +103,17 @@ export class Session {
   readonly id: string;
   readonly #client: Operations;
   readonly #handlers: Handlers;
+  readonly #toolbox: Toolbox;
   /** Everything up to here was there before; the next turn comes after it. */
   #seen: number;
 
   /** @internal */
-  constructor(client: Operations, id: string, seen: number, handlers: Handlers) {
+  constructor(client: Operations, id: string, seen: number, handlers: Handlers, toolbox: Toolbox) {
     this.id = id;
     this.#client = client;
     this.#seen = seen;
     this.#handlers = handlers;
+    this.#toolbox = toolbox;
   }
 
   /** Send a prompt. Iterate over the turn's events, or await it for the result. */
@@ -113,6 +129,7 @@ export class Session {
     const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
     return new Turn(this.#client.http, this.id, sent, {
       ...handlers,
+      toolbox: this.#toolbox,
       timeoutMs,
       answerTimeoutMs,
       throwOnError,
@@ -196,6 +213,33 @@ export class Session {
   /** Refuse to answer a question. */
   rejectQuestion(questionId: string, options: CallOptions = {}): Promise<void> {
     return this.#client.rejectQuestion(this.id, questionId, options);
+  }
+
+  /** Answer a call of a tool. */
+  replyToolCall(callId: string, reply: ToolReply, options: CallOptions = {}): Promise<void> {
+    return this.#client.replyToolCall(this.id, callId, reply, options);
+  }
+
+  /**
+   * Answer calls of this session's tools until the session ends, whoever sent the prompt; `signal` stops it.
+   *
+   * A turn that you read answers them by itself. This is for other cases: another program sends the prompts, or you use
+   * `send`. Give the functions to `sessions.create` or `sessions.get`.
+   */
+  async serveTools(options: CallOptions = {}): Promise<void> {
+    const reading = new Reading(options.signal);
+    const { http } = this.#client;
+    try {
+      const { eventCount: offset } = await this.info(options);
+      const { toolCalls } = await this.#client.listToolCalls(this.id, options);
+      for (const call of toolCalls) reading.beside(this.#toolbox.answer(http, this.id, call));
+      for await (const event of this.#client.streamEvents(this.id, { offset, signal: reading.signal })) {
+        const call = event.type === "item.started" ? toolRequestIn(event.data.item) : null;
+        if (call) reading.beside(this.#toolbox.answer(http, this.id, call));
+      }
+    } finally {
+      reading.close();
+    }
   }
 
   async *#pages(options: Omit<EventsOptions, "follow">): AsyncGenerator<Event> {

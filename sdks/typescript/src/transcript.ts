@@ -12,6 +12,7 @@ import type {
   PlanStep,
   QuestionEntry,
   SessionEndedEntry,
+  StatusEntry,
   ToolEntry,
   Totals,
   Transcript,
@@ -30,7 +31,7 @@ import type {
 } from "./events.js";
 import { jsonOf, partOf, partsOf, textOf } from "./parts.js";
 import { isRecord, planOf } from "./plan.js";
-import { permissionFacts, questionFacts } from "./requests.js";
+import { permissionFacts, questionFacts, TOOL_REQUEST } from "./requests.js";
 
 export type * from "./entries.js";
 
@@ -105,7 +106,7 @@ export class TranscriptFold {
       plan: this.#plan,
       turnId: this.#turnId,
       entries: this.#top.map(view),
-      pending: [...this.#pending].map((node) => view(node) as PermissionEntry | QuestionEntry),
+      pending: [...this.#pending].map((node) => view(node) as PermissionEntry | QuestionEntry | StatusEntry),
       queued: [...this.#queued],
       ended: this.#ended && (view(this.#ended) as SessionEndedEntry),
       lastSequence: this.#lastSequence,
@@ -232,7 +233,9 @@ export class TranscriptFold {
     if (item.kind === "status") {
       const status = partOf(parts, "status");
       const facts = { label: status?.label ?? "", detail: status?.detail ?? null, data: jsonOf(parts) };
-      return this.#add({ ...base, kind: "status", ...facts }, place);
+      const node = this.#add({ ...base, kind: "status", ...facts }, place);
+      if (facts.label === TOOL_REQUEST) this.#pending.add(node);
+      return node;
     }
     const reasoning = partOf(parts, "reasoning");
     if (reasoning) {
@@ -308,6 +311,7 @@ export class TranscriptFold {
         draft.data = jsonOf(parts);
         end(draft, item, event);
         this.#fact(draft.label, draft.data);
+        this.#pending.delete(node);
         break;
       case "unknown":
         draft.data = jsonOf(parts);

@@ -20,6 +20,7 @@ import type { CallOptions, Http } from "./http.js";
 import type { EventPage, PermissionList, QuestionList, SentMessage } from "./operations.js";
 import { Reading } from "./reading.js";
 import { endsTurn, followSession } from "./stream.js";
+import { type Toolbox, type ToolCallList, toolRequestIn } from "./tools.js";
 import { TranscriptFold } from "./transcript.js";
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -29,8 +30,8 @@ export interface TurnOptions extends Handlers, CallOptions {
   /** Milliseconds that the turn may take. Then it is cancelled, and `TurnTimeout` is thrown. */
   timeoutMs?: number | undefined;
   /**
-   * Milliseconds that a permission or question without a handler may wait; 60,000 unless given. Then `AnswerNeeded` is
-   * thrown, and the turn goes on. Null waits for another client to answer.
+   * Milliseconds that a permission, a question or a call of a tool may wait if nothing here answers it; 60,000 unless
+   * given. Then `AnswerNeeded` is thrown, and the turn goes on. Null waits for another client to answer.
    */
   answerTimeoutMs?: number | null | undefined;
   /** Whether `await` and `text()` throw `TurnFailed` for a turn that failed; true unless given. */
@@ -63,6 +64,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   readonly #http: Http;
   readonly #sessionId: string;
   readonly #options: TurnOptions;
+  readonly #toolbox: Toolbox;
   readonly #saw: (event: Event) => void;
   readonly #began = Date.now();
   readonly #fold = new TranscriptFold();
@@ -81,13 +83,14 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     http: Http,
     sessionId: string,
     sent: Promise<SentMessage>,
-    options: TurnOptions & { offset: number; saw: (event: Event) => void },
+    options: TurnOptions & { offset: number; toolbox: Toolbox; saw: (event: Event) => void },
   ) {
     this.sent = sent;
     this.#http = http;
     this.#sessionId = sessionId;
     this.#offset = options.offset;
     this.#options = options;
+    this.#toolbox = options.toolbox;
     this.#saw = options.saw;
   }
 
@@ -154,7 +157,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     const fallback = stopReason === null ? undefined : FAILURES[stopReason];
     if (this.#options.throwOnError === false || stopReason === null || fallback === undefined) return result;
     const error = result.errors.at(-1);
-    throw new TurnFailed(error?.message ?? fallback, error?.code ?? null, stopReason, transcript);
+    const limit = stopReason === "limit" ? limitOf(transcript) : null;
+    throw new TurnFailed(error?.message ?? limit ?? fallback, error?.code ?? null, stopReason, transcript);
   }
 
   #begin(): AsyncGenerator<Event, void, undefined> {
@@ -211,6 +215,14 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
       case "question.requested":
         this.#waiting.set(requestId(event.data), event.data);
         return event.data;
+      case "item.started": {
+        const request = toolRequestIn(event.data.item);
+        if (request) this.#waiting.set(request.call_id, request);
+        return request;
+      }
+      case "item.completed":
+        this.#waiting.delete(toolRequestIn(event.data.item)?.call_id ?? "");
+        return null;
       case "permission.resolved":
         this.#waiting.delete(event.data.permission_id);
         return null;
@@ -250,11 +262,16 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   }
 
   #hasHandler(request: Request): boolean {
+    if ("call_id" in request) return this.#toolbox.has(request.name);
     return Boolean("permission_id" in request ? this.#options.onPermission : this.#options.onQuestion);
   }
 
   #ask(request: Request, reading: Reading): void {
-    if (this.#hasHandler(request)) return reading.meanwhile(this.#answer(request));
+    if (this.#hasHandler(request)) {
+      // A turn that was cancelled does not wait for a function that runs.
+      if ("call_id" in request) return reading.beside(this.#toolbox.answer(this.#http, this.#sessionId, request));
+      return reading.meanwhile(this.#answer(request));
+    }
     const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
     if (answerTimeoutMs === null) return;
     reading.after(answerTimeoutMs, async () => {
@@ -263,7 +280,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     });
   }
 
-  async #answer(request: Request): Promise<void> {
+  async #answer(request: PermissionRequested | QuestionRequested): Promise<void> {
     const { onPermission, onQuestion } = this.#options;
     try {
       // What a rule has decided, or lies in the past of a turn that is read again, is not asked.
@@ -281,6 +298,10 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     if ("permission_id" in request) {
       const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
       return permissions.some((one) => one.permission_id === request.permission_id);
+    }
+    if ("call_id" in request) {
+      const { toolCalls } = await this.#http.json<ToolCallList>("tool_calls.list", { path });
+      return toolCalls.some((one) => one.call_id === request.call_id);
     }
     const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
     return questions.some((one) => one.question_id === request.question_id);
@@ -310,15 +331,21 @@ function isNotThere(error: unknown): false {
 }
 
 function needOf(request: Request, milliseconds: number): string {
-  const isPermission = "permission_id" in request;
-  const wanted = isPermission ? `permission to use \`${request.action}\`` : `an answer to: ${request.prompt}`;
-  const handler = isPermission ? "onPermission" : "onQuestion";
-  const reply = isPermission ? "replyPermission" : "replyQuestion";
+  const [wanted, remedy, reply] = remedyOf(request);
   return (
-    `the agent waits for ${wanted}, and nobody answered within ${milliseconds} ms: give \`${handler}\` to ` +
-    `\`sessions.create\` or \`prompt\`, answer with \`session.${reply}\`, or let it wait for another client with ` +
-    "`answerTimeoutMs: null`"
+    `the agent waits for ${wanted}, and nobody answered within ${milliseconds} ms: ${remedy}, answer with ` +
+    `\`session.${reply}\`, or let it wait for another client with \`answerTimeoutMs: null\``
   );
+}
+
+function remedyOf(request: Request): [wanted: string, remedy: string, reply: string] {
+  const handler = (name: string) => `give \`${name}\` to \`sessions.create\` or \`prompt\``;
+  if ("permission_id" in request) {
+    return [`permission to use \`${request.action}\``, handler("onPermission"), "replyPermission"];
+  }
+  if ("question_id" in request) return [`an answer to: ${request.prompt}`, handler("onQuestion"), "replyQuestion"];
+  const remedy = "give its function to `sessions.create` or `sessions.get`";
+  return [`the result of your tool \`${request.name}\``, remedy, "replyToolCall"];
 }
 
 function resultOf(turnId: string, transcript: Transcript): TurnResult {
@@ -334,4 +361,12 @@ function resultOf(turnId: string, transcript: Transcript): TurnResult {
     errors: entries.filter((entry) => entry.kind === "error"),
     transcript,
   };
+}
+
+/** The limit that was reached last, in words. */
+function limitOf({ entries }: Transcript): string | null {
+  for (const entry of [...entries].reverse()) {
+    if (entry.kind === "status" && entry.label === "limit") return entry.detail;
+  }
+  return null;
 }

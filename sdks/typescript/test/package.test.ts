@@ -18,7 +18,8 @@ import { COMMAND, ROOT, temporaryFolder, TestDaemon, TOKEN } from "./daemons.js"
 
 const run = promisify(execFile);
 const SDK = fileURLToPath(new URL("..", import.meta.url));
-const PAGE = readFileSync(join(ROOT, "docs/sdk-typescript.md"), "utf8");
+const PAGES = ["docs/sdk-typescript.md", "docs/custom-tools.md"];
+const PAGE = PAGES.map((page) => readFileSync(join(ROOT, page), "utf8")).join("\n");
 const SNIPPETS = [...PAGE.matchAll(/^```ts\n([^]*?)^```$/gm)].map((found) => found[1] ?? "");
 
 const project = temporaryFolder();
@@ -230,6 +231,15 @@ test("the policy lets a harmless command and an edit pass, and nothing else", as
     .split("\n")
     .map((line) => line.split(":")[0]);
   assert.deepEqual(decisions, ["accept", "accept", "reject"]);
+});
+
+test("the agent calls the function of the example with tools", async () => {
+  const prompts = ["Bonn", "Rome"].map((city) => `call opening_hours {"city": "${city}"}`);
+  const text = await printed(example("tools.js", "mock", ...prompts));
+  assert.equal(
+    text,
+    'opening_hours returned: {"opens":9,"closes":18}\nopening_hours failed: RangeError: there is no shop in Rome\n',
+  );
 });
 
 test("the batch gives a row for each agent and prompt", async () => {

@@ -152,7 +152,7 @@ class Run {
       assert.equal(request.action, expect.asks);
       assert.match(message, /onPermission/);
       await this.session.replyPermission(request.permission_id, reply);
-    } else {
+    } else if ("question_id" in request) {
       assert.equal(request.prompt, expect.asks);
       assert.match(message, /onQuestion/);
       await this.session.replyQuestion(request.question_id, answer);

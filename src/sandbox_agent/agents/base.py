@@ -25,6 +25,7 @@ from msgspec import Struct
 from ..schema.events import SessionMetadata, Source
 from ..schema.features import Capabilities, Catalogue, Command, Mode
 from ..schema.inputs import Answer, Decision, Prompt, Settings
+from ..schema.mcp import McpState
 from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
@@ -64,6 +65,8 @@ class Conversation:
         """A cancel was requested in the running turn; the next prompt clears it."""
         self.can_resume = True
         """Another process can resume it, so an idle process may be stopped."""
+        self.mcp: dict[str, McpState] = {}
+        """What the agent has said about its MCP servers."""
         self._metadata = start.metadata
         self.scribe.frame = wire.frame
         self.scribe.calls.changes.directory = start.settings.directory
@@ -368,6 +371,8 @@ class Agent(ABC):
     gaps: Mapping[str, str] = {}
     """Features of the live suite that this agent does not have, each with the reason; the suite verifies it.
     """
+    reaches_sse: ClassVar[bool] = False
+    """It supports MCP servers that use the older transport SSE."""
     makes_in_git: ClassVar[tuple[str, ...]] = ()
     """Files that it creates in the `.git` of the user's repository: removed unless they existed before."""
     notes: ClassVar[tuple[str, ...]] = ()
@@ -382,6 +387,10 @@ class Agent(ABC):
         """The command line. A shared server is started without a conversation and ignores the last two
         arguments.
         """
+
+    def server_settings(self, settings: Settings) -> str:
+        """The settings that a shared server is started with. Sessions that differ in them do not share one."""
+        return ""
 
     @abstractmethod
     def wire(self, world: World) -> Wire:

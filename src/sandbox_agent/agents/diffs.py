@@ -43,6 +43,13 @@ class Hunk(Struct, frozen=True):
         new = _range(self.new_start, self.new_lines)
         return f"@@ -{old} +{new} @@\n" + "".join(f"{line}\n" for line in self.lines)
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Its lines before and after, with their context."""
+        lines = list(_file_lines(self))
+        old = "".join(line for sign, line in lines if sign != "+")
+        return old, "".join(line for sign, line in lines if sign != "-")
+
 
 class Names(Struct, frozen=True):
     """The names of a file before and after, as in diff headers."""

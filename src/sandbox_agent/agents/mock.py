@@ -154,6 +154,12 @@ class ErrorFrame(Frame, frozen=True, tag="error"):
     code: ErrorCode | None = None
 
 
+class Spent(Frame, frozen=True, tag="spent"):
+    """What the turn has spent so far."""
+
+    usage: Usage
+
+
 class TurnEnd(Frame, frozen=True, tag="turn_end"):
     stop_reason: StopReason
     usage: Usage | None = None
@@ -183,6 +189,7 @@ AnyFrame = (
     | Withdrawn
     | StatusFrame
     | ErrorFrame
+    | Spent
     | TurnEnd
     | End
     | Heartbeat
@@ -366,6 +373,8 @@ class MockWire(Wire):
                 scribe.status(label, payload, detail)
             case ErrorFrame(text, code):
                 scribe.error(text, code)
+            case Spent(spent):
+                scribe.spend(spent)
             case TurnEnd(stop_reason, usage):
                 scribe.end_turn(stop_reason, usage)
             case End():

@@ -51,6 +51,8 @@ class Scripted(Struct, frozen=True):
     """A rejected question ends the turn: the model is not called again."""
     reports_arguments: bool = True
     """It reports which arguments a command takes."""
+    reports_mcp: bool = False
+    """It reports whether it is connected to an MCP server."""
     tells_reasons: bool = True
     """Its model is told why a request was rejected."""
     fails_late: bool = False

@@ -12,11 +12,12 @@ from msgspec import Struct
 from ..schema.processes import LogEntry, ProcessLogs
 from .command import Command
 from .failures import CommandFailed, ProblemAnswered
-from .output import print_answer, print_json, say, write_line, written
+from .output import print_answer, print_json, say, wants_json, write_line, written
 from .process_output import decoded_entry, write_output
 from .remote import Call, Downloading, Remote, caller_directory, find_address
 from .request import call_of
 from .table import COMMANDS
+from .usage import print_usage
 
 
 class EventPage(Struct, rename="camel"):
@@ -57,6 +58,9 @@ def call(args: argparse.Namespace) -> int:
         answer = remote.send(request).content
     if command.name == "sessions events":
         return _print_events(answer, as_page=bool(getattr(args, "json", False)))
+    if command.name == "usage get" and not wants_json(args):
+        print_usage(answer)
+        return 0
     print_answer(answer, args)
     if command.name in ("sessions create", "sessions new"):
         return _exit_code(msgspec.json.decode(answer, type=Created))

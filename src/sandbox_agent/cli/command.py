@@ -11,7 +11,10 @@ Kind = Literal[
     "switch",
     "list",  # repeatable
     "pairs",  # repeatable KEY=VALUE
+    "limits",  # repeatable NAME=VALUE, or JSON
     "mcp",  # repeatable NAME='command args', NAME=URL or JSON
+    "sources",  # repeatable PATH, URL, OWNER/NAME or JSON
+    "skills",  # the same, in an object
     "answers",  # repeatable "label,label", or all as JSON
     "attachments",  # repeatable PATH
     "json",  # one value as JSON

@@ -6,7 +6,17 @@ import argparse
 from collections.abc import Sequence
 
 from .operation_commands import add_operations
-from .own_commands import add_copy, add_daemon, add_exec, add_run, add_server, add_to_sessions, add_tools
+from .own_commands import (
+    add_acp,
+    add_copy,
+    add_daemon,
+    add_exec,
+    add_gigacode,
+    add_run,
+    add_server,
+    add_to_sessions,
+    add_tools,
+)
 from .parser import CLIENT_FLAGS, PROG, Parser, add_client_options
 from .table import SETTINGS
 
@@ -57,6 +67,8 @@ def parser(*, server_alone: bool = False) -> Parser:
     if server_alone:
         return root
     add_run(commands)
+    add_acp(commands)
+    add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)
@@ -74,7 +86,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise SystemExit(0)
     if _is_bare_server(words):
         words = ["server", *words]
-    words, command = _parted(words)
+    words, command = _parted(_with_verb(words))
     args = parser(server_alone=words[0] == "server").parse_args(words)
     if command:
         args.words = command
@@ -95,6 +107,14 @@ def _without_api(argv: Sequence[str]) -> list[str]:
     place = _place_of_command(words)
     if words[place : place + 1] == ["api"]:
         del words[place]
+    return words
+
+
+def _with_verb(words: list[str]) -> list[str]:
+    """`usage` has a single command, which need not be named."""
+    place = _place_of_command(words)
+    if words[place : place + 1] == ["usage"] and words[place + 1 : place + 2] != ["get"]:
+        return [*words[: place + 1], "get", *words[place + 1 :]]
     return words
 
 

@@ -64,6 +64,22 @@ def _start(
     token: str | None,
     directory: str | None = None,
 ) -> int:
+    state = launch(folder, flags, token, directory)
+    from ..http.inspector import address_of  # not needed by the other commands
+
+    # Output to a file may be kept, so it must not contain the token.
+    shown = token if sys.stderr.isatty() else None
+    say(f"inspector {address_of(state.endpoint, shown)}")
+    if shown is None and token is not None:
+        say(f"the token is in {folder / STATE_FILE}")
+    _print(_facts(state, alreadyRunning=False), args)
+    return 0
+
+
+def launch(
+    folder: Path, flags: tuple[str, ...], token: str | None, directory: str | None = None
+) -> DaemonState:
+    """Start a daemon that outlives this program, and wait until it listens."""
     if holder := lock_holder(folder):
         raise CommandFailed(
             f"another daemon (pid {holder}) is starting or stopping on {folder}: try again in a moment, "
@@ -83,15 +99,7 @@ def _start(
         )
         save(folder, state)
         child.leave()
-    from ..http.inspector import address_of  # not needed by the other commands
-
-    # Output to a file may be kept, so it must not contain the token.
-    shown = token if sys.stderr.isatty() else None
-    say(f"inspector {address_of(state.endpoint, shown)}")
-    if shown is None and token is not None:
-        say(f"the token is in {folder / STATE_FILE}")
-    _print(_facts(state, alreadyRunning=False), args)
-    return 0
+    return state
 
 
 def stop(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ import termios
 import threading
 import tty
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -21,7 +22,7 @@ from ..client.blocking.terminal import Terminal
 from ..client.call import call, segment
 from ..errors import SandboxAgentError
 from ..schema.processes import ProcessInfo
-from .failures import INTERRUPTED, CommandFailed, WrongUsage
+from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
 from .process_output import decoded_entry, write_output
 from .remote import Remote, find_address
 from .request import pairs
@@ -48,12 +49,11 @@ def execute(args: argparse.Namespace) -> int:
         # A pipe must lose nothing; a terminal shows the latest output.
         "hold": not args.tty,
     }
-    with Remote(find_address(args)) as remote:
-        request = call("POST", "/v1/processes", body=body, repeatable=False)
-        process = msgspec.json.decode(remote.send(request).content, type=ProcessInfo)
+    with Remote(find_address(args)) as remote, _ended_by_signals():
+        process = _start(remote, body)
         try:
             if args.tty:
-                _show_terminal(remote, process.id)
+                _show_terminal(remote, process.id, takes_input=args.interactive)
             else:
                 _pass_on(remote, process, takes_input=args.interactive)
             return _exit_code(remote, process.id)
@@ -63,12 +63,37 @@ def execute(args: argparse.Namespace) -> int:
             _remove(remote, process.id)
 
 
+def _start(remote: Remote, body: dict[str, Any]) -> ProcessInfo:
+    request = call("POST", "/v1/processes", body=body, repeatable=False)
+    try:
+        return msgspec.json.decode(remote.send(request).content, type=ProcessInfo)
+    except ProblemAnswered as refused:
+        # As in a shell: 127 if there is no such program, 126 if it cannot be run.
+        refused.exit_code = refused.problem().get("exitCode", refused.exit_code)
+        raise
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the command like Ctrl-C: it does not outlive `exec`."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def attach(args: argparse.Namespace) -> int:
     """Attach to the terminal of a running process. The process continues after this command."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WrongUsage("this command needs a terminal")
     with Remote(find_address(args)) as remote:
-        _show_terminal(remote, args.process_id)
+        _show_terminal(remote, args.process_id, takes_input=True)
         return _exit_code(remote, args.process_id)
 
 
@@ -101,26 +126,30 @@ def _end_input(remote: Remote, path: str) -> None:
 # -- a terminal -------------------------------------------------------------------------------
 
 
-def _show_terminal(remote: Remote, process_id: str) -> None:
-    """Pass on every key, including Ctrl-C, and every change of the window size."""
-    with remote.terminal(process_id) as terminal, _raw(), _size_changes() as changes:
-        threading.Thread(target=_type, args=(terminal, changes), daemon=True).start()
+def _show_terminal(remote: Remote, process_id: str, *, takes_input: bool) -> None:
+    """Pass on every change of the window size and, with input, every key, including Ctrl-C."""
+    keyboard = _raw() if takes_input else contextlib.nullcontext()
+    with remote.terminal(process_id) as terminal, keyboard, _size_changes() as changes:
+        keys = sys.stdin.fileno() if takes_input else None
+        threading.Thread(target=_type, args=(terminal, keys, changes), daemon=True).start()
         for data in terminal:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
 
 
-def _type(terminal: Terminal, changes: int) -> None:
+def _type(terminal: Terminal, keys: int | None, changes: int) -> None:
+    sources = [changes] if keys is None else [changes, keys]
     with contextlib.suppress(SandboxAgentError, OSError, ValueError):
         _resize(terminal)
-        keys = sys.stdin.fileno()
         while True:
-            ready, _, _ = select.select([keys, changes], [], [])
+            ready, _, _ = select.select(sources, [], [])
             if changes in ready:
                 os.read(changes, 512)
                 _resize(terminal)
-            if keys in ready:
-                terminal.write(os.read(keys, INPUT_BYTES))
+            if keys is not None and keys in ready:
+                if not (typed := os.read(keys, INPUT_BYTES)):
+                    sources.remove(keys)
+                terminal.write(typed)
 
 
 def _resize(terminal: Terminal) -> None:

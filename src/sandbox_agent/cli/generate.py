@@ -12,6 +12,8 @@ from ..config import Config
 from ..ops import GROUPS, OPERATIONS, Operation
 from ..ops.operation import Content, Dialogue, Download, Stream
 from ..schema.inputs import Attachment, McpServer
+from ..schema.limits import Limits
+from ..schema.skills import SkillsConfig, SkillSource
 from .command import Answer, Argument, Command, Kind, Place
 
 HEADER = '''\
@@ -148,6 +150,10 @@ def _kind(info: types.Type) -> Kind:
             return "file"
         case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is Attachment:
             return "attachments"
+        case types.VarTupleType(item_type=types.StructType(cls=cls)) if cls is SkillSource:
+            return "sources"
+        case types.StructType(cls=cls) if cls is SkillsConfig:
+            return "skills"
         case types.AnyType():
             return "json_or_text"
         case types.VarTupleType(item_type=types.StructType()):
@@ -156,6 +162,8 @@ def _kind(info: types.Type) -> Kind:
             return "answers"
         case types.VarTupleType():
             return "list"
+        case types.StructType(cls=cls) if cls is Limits:
+            return "limits"
         case types.DictType(value_type=types.StructType(cls=cls)) if cls is McpServer:
             return "mcp"
         case types.DictType():

@@ -14,6 +14,7 @@ from .failures import INTERRUPTED, CommandFailed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Wrong usage exits through argparse."""
+    _open_missing_streams()
     args = parse(sys.argv[1:] if argv is None else argv)
     try:
         module, _, function = args._handler.partition(":")
@@ -35,6 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f": {error.filename}" if error.filename else ""
         _tell(CommandFailed(f"{error.strerror or error}{where}"), as_json=getattr(args, "json", False))
         return 1
+
+
+def _open_missing_streams() -> None:
+    """A caller may have closed stdin, stdout or stderr: then there is nothing to read and nobody to tell."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the end
 
 
 def _give_up_stdout() -> None:

@@ -53,8 +53,15 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
+        case "skills":
+            add_sources(parser, field.help)
+        case "sources":
+            add_sources(parser, field.help, "--source", field.name, required=field.required)
         case "json" | "json_or_text":
             parser.add_argument(field.flag, metavar="JSON", required=field.required, help=escaped(field.help))
+        case "limits":
+            text = f"{field.help} NAME=VALUE, e.g. maxCostUsd=5, or NAME=none; repeatable."
+            parser.add_argument(field.flag, action="append", metavar="LIMIT", help=escaped(text))
         case "answers":
             either = parser.add_mutually_exclusive_group(required=field.required)
             text = "The chosen labels of one question, separated by commas; repeat for each question."
@@ -73,6 +80,18 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
 def add_mcp(parser: Parser, about: str) -> None:
     text = f"{about} NAME='command args', NAME=URL, or JSON ({{name: {{command, args, env}}}}); repeatable."
     parser.add_argument("--mcp", action="append", metavar="SERVER", help=escaped(text))
+
+
+def add_sources(
+    parser: Parser, about: str, flag: str = "--skills", name: str = "skills", *, required: bool = False
+) -> None:
+    text = (
+        f"{about} A folder of the daemon's machine, a repository's URL, OWNER/NAME on GitHub, or JSON "
+        "({type, source, ref, subpath, skills}); repeatable."
+    )
+    parser.add_argument(
+        flag, dest=name, action="append", required=required, metavar="SOURCE", help=escaped(text)
+    )
 
 
 def add_flag(parser: Parser, field: Argument) -> None:

@@ -152,10 +152,10 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
     for row in found:
         table.add_row(*(_column(name, row.get(name)) for name in shown))
-    _print_table(table)
+    print_table(table)
 
 
-def _print_table(table: Table) -> None:
+def print_table(table: Table) -> None:
     terminal = console()
     if sys.stdout.isatty():
         terminal.print(table)
@@ -216,7 +216,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     for name, value in facts.items():
         if value is not None:
             table.add_row(heading(name), cell(value))
-    _print_table(table)
+    print_table(table)
 
 
 def heading(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operation_commands import DIRECTORY, add_flag, add_mcp
+from .operation_commands import DIRECTORY, add_flag, add_mcp, add_sources
 from .parser import Parser, Subparsers, add_command, add_data_dir, add_group, add_json
 from .table import AGENTS, COMMANDS, SETTINGS
 
@@ -100,6 +100,12 @@ def add_run(commands: Subparsers[Parser]) -> None:
         "--timeout", metavar="TIME", help="Cancel the turn and fail after this time: 90, 90s, 10m, 2h."
     )
     run.add_argument(
+        "--max-cost-usd",
+        type=float,
+        metavar="USD",
+        help="End the turn when the session has cost this much, as the agent reports it.",
+    )
+    run.add_argument(
         "--env",
         action="append",
         metavar="KEY[=VALUE]",
@@ -111,6 +117,7 @@ def add_run(commands: Subparsers[Parser]) -> None:
         help="Send the agent's own variables even to a daemon of another user or on another machine.",
     )
     add_mcp(run, "MCP servers for a new session.")
+    add_sources(run, "Skills for a new session.")
     run.add_argument(
         "--attach",
         dest="attachments",
@@ -125,6 +132,54 @@ def add_run(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- acp ----------------------------------------------------------------------------------------
+
+
+def add_acp(commands: Subparsers[Parser]) -> None:
+    acp = add_command(
+        commands,
+        "acp",
+        "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
+        "acp:acp",
+        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
+        "\neditor is closed, and the editor can load the session again.",
+        examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
+    )
+    acp.add_argument(
+        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
+    )
+    acp.add_argument(
+        "--session",
+        metavar="ID",
+        help="Session that the editor's new session opens; it is created if it does not exist.",
+    )
+
+
+# -- gigacode -----------------------------------------------------------------------------------
+
+
+def add_gigacode(commands: Subparsers[Parser]) -> None:
+    gigacode = add_command(
+        commands,
+        "gigacode",
+        "Use an agent in the terminal interface of OpenCode.",
+        "gigacode:gigacode",
+        more="Uses the running daemon, or starts one in the background, which goes on when you leave the interface.\n"
+        "`opencode` and the agent are installed if they are missing. The command `gigacode` is the same.",
+        examples="sandbox-agent gigacode\nsandbox-agent gigacode --agent codex src\n"
+        "sandbox-agent gigacode --continue",
+    )
+    gigacode.add_argument("directory", metavar="DIR", nargs="?", help="Directory to work in (default: here).")
+    gigacode.add_argument(
+        "--agent", metavar="AGENT", default="claude", help=f"Agent to begin with: {', '.join(AGENT_NAMES)}."
+    )
+    which = gigacode.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="Open this session.")
+    which.add_argument(
+        "--continue", dest="latest", action="store_true", help="Open the latest session of the directory."
+    )
+
+
 # -- exec ---------------------------------------------------------------------------------------
 
 
@@ -135,7 +190,7 @@ def add_exec(commands: Subparsers[Parser]) -> None:
         "Run a command on the daemon's machine.",
         "exec:execute",
         more="Everything after `--` is the command. It ends when `exec` ends, and `exec` returns its exit code; after a signal, 128"
-        "\nplus the signal's number.",
+        "\nplus the signal's number; 127 if there is no such program, and 126 if it cannot be run.",
         examples="sandbox-agent exec -- ls -l /srv\nsandbox-agent exec -it -- bash\n"
         "tar c src | sandbox-agent exec -i --cwd /srv -- tar x",
     )

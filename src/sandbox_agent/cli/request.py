@@ -43,7 +43,7 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
         if args.content != "-" and any(one.name == "filename" for one in command.arguments):
             query.setdefault("filename", Path(args.content).name)
         headers.setdefault("Content-Type", command.media_type)
-    elif command.method in ("POST", "PATCH"):
+    elif command.method in ("POST", "PUT", "PATCH"):
         content = msgspec.json.encode(at("body"))
         headers["Content-Type"] = "application/json"
     return Call(command.method, path, query, headers, content)
@@ -63,6 +63,12 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
             return pairs(value, os.environ)
         case "mcp":
             return mcp_servers(value)
+        case "limits":
+            return limits(value)
+        case "sources":
+            return [skill_source(text) for text in value]
+        case "skills":
+            return {"sources": [skill_source(text) for text in value]}
         case "attachments":
             return [attachment(path, args.session_id, upload) for path in value]
         case "json":
@@ -156,6 +162,18 @@ def mcp_servers(texts: list[str]) -> dict[str, Any]:
     return servers
 
 
+def limits(texts: list[str]) -> dict[str, float | None]:
+    """NAME=VALUE, where `none` removes a limit. The daemon checks the names."""
+    found: dict[str, float | None] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = None if value == "none" else msgspec.convert(value, int | float, strict=False)
+        except msgspec.ValidationError:
+            raise WrongUsage(f"--limits `{text}` is not NAME=NUMBER or NAME=none") from None
+    return found
+
+
 def _mcp_server(value: str) -> dict[str, Any]:
     if value.startswith(("http://", "https://")):
         return {"url": value}
@@ -164,6 +182,18 @@ def _mcp_server(value: str) -> dict[str, Any]:
     except ValueError as error:
         raise WrongUsage(f"--mcp `{value}`: {error}") from None
     return {"command": command, "args": arguments}
+
+
+def skill_source(text: str) -> dict[str, Any]:
+    """A path, a URL, OWNER/NAME on GitHub, or a JSON object."""
+    if text.lstrip().startswith("{"):
+        try:
+            return msgspec.json.decode(text, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise WrongUsage(f"`{text}` is not JSON: {error}") from None
+    if text.startswith(("/", "./", "../", "~")) or text in (".", ".."):
+        return {"type": "local", "source": os.path.abspath(os.path.expanduser(text))}
+    return {"type": "git" if ":" in text else "github", "source": text}
 
 
 def answers(each: list[str] | None, everything: str | None) -> list[list[str]]:

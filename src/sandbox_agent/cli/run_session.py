@@ -23,7 +23,7 @@ from .install import install_remotely
 from .install_display import Display
 from .output import say
 from .remote import Remote, call, caller_directory, session_path
-from .request import mcp_servers, pairs
+from .request import mcp_servers, pairs, skill_source
 
 Whose = Literal["child", "own", "other"]
 """The daemon: started by this command, another one of this user on this machine, or any other."""
@@ -50,6 +50,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "variant": args.variant,
         "title": args.title,
+        "limits": None if args.max_cost_usd is None else {"maxCostUsd": args.max_cost_usd},
     }
     return {name: value for name, value in settings.items() if value is not None}
 
@@ -104,6 +105,7 @@ def _refuse_options_for_new_sessions(existing: SessionInfo, args: argparse.Names
         ("--agent-version", args.agent_version),
         ("--env", args.env),
         ("--mcp", args.mcp),
+        ("--skills", args.skills),
         ("--send-env", args.send_env),
     ):
         if given:
@@ -126,6 +128,7 @@ def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
         "agentVersion": args.agent_version,
         "env": env,
         "mcp": mcp_servers(args.mcp or []),
+        "skills": {"sources": [skill_source(text) for text in args.skills or []]},
     }
     path = session_path(args.session) if args.session else "/v1/sessions"
     created = remote.post(path, {**asked, **_settings(args)})

@@ -29,7 +29,7 @@ def shared_daemon(folder: Path) -> Iterator[tuple[Remote, bool]]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "users").open("w") as users:
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while another command stops the daemon
-        if state := _running(folder):
+        if state := settled_daemon(folder):
             with Remote(Address(state.endpoint, state.token)) as remote:
                 yield remote, False
             return
@@ -50,7 +50,7 @@ def _new_daemon(folder: Path) -> Iterator[Remote]:
             forget(folder)
 
 
-def _running(folder: Path) -> DaemonState | None:
+def settled_daemon(folder: Path) -> DaemonState | None:
     """The running daemon. Waits for one that is just starting."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while (state := running_daemon(folder)) is None and (holder := lock_holder(folder)):

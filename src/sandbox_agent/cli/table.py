@@ -26,16 +26,30 @@ GROUPS: dict[str, str] = {
     'attachments': 'Upload and read files for messages.',
     'events': 'Follow the events of all sessions.',
     'changes': 'Show and revert what a session has changed in its directory.',
+    'config': 'MCP servers and skills for all sessions of a directory.',
     'fs': "List, read, write, search and watch files on the daemon's machine.",
     'processes': "Run processes and terminals on the daemon's machine.",
+    'usage': 'Show what turns have spent.',
     'system': 'Health and metrics of the daemon.',
 }
 
 COMMANDS: tuple[Command, ...] = (
     Command(
         'agents', 'list', (), 'GET', '/v1/agents', 'List all agents with their install state, version, credentials and capabilities.', '', 'json', '',
-        (),
+        (
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
         "sandbox-agent agents list\nsandbox-agent agents list --json | jq -r '.agents[].id'",
+    ),
+    Command(
+        'agents', 'get', (), 'GET', '/v1/agents/{agent}', 'Show an agent with its install state, version, credentials and capabilities.', '', 'json', '',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
+            Argument('config', 'switch', 'query', 'config', 'Include what a session may choose: models, modes, variants, permissions.'),
+            Argument('no_cache', 'switch', 'query', 'noCache', 'Accepted for older clients. It has no effect.'),
+        ),
+        'sandbox-agent agents get claude --config --json | jq .configOptions',
     ),
     Command(
         'agents', 'install', (), 'POST', '/v1/agents/{agent}/install', 'Install an agent, or return where it is installed.', 'A client that accepts `text/event-stream` receives frames named `progress`, then one named `result` with the\nresponse, or one named `problem` with the error.', 'json', '',
@@ -75,13 +89,15 @@ COMMANDS: tuple[Command, ...] = (
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
+            Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
-        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+        "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp\nsandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
     ),
     Command(
         'sessions', 'new', (), 'POST', '/v1/sessions', 'Create a session with a generated id.', '', 'json', '',
@@ -96,8 +112,10 @@ COMMANDS: tuple[Command, ...] = (
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
             Argument('env', 'pairs', 'body', 'env', 'Environment variables for the agent; readable only by the owner, never returned.'),
             Argument('mcp', 'mcp', 'body', 'mcp', 'MCP servers by name.'),
+            Argument('skills', 'skills', 'body', 'skills', 'Skills: folders with a `SKILL.md`, and where they come from.'),
             Argument('turn_timeout_ms', 'integer', 'body', 'turnTimeoutMs', 'Cancel a turn that takes longer (default: no limit).'),
             Argument('policy', 'json', 'body', 'policy', "Rules for what the agent may do, after the operator's."),
+            Argument('limits', 'limits', 'body', 'limits', "Limits of the session. The daemon's own limits apply to the others; null removes one."),
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
         ),
@@ -119,7 +137,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.', '', 'json', '',
+        'sessions', 'update', (), 'PATCH', '/v1/sessions/{session_id}', 'Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.', 'Queued messages that a limit kept waiting start as soon as it is raised.', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('title', 'string', 'body', 'title', 'Title to display.'),
@@ -128,8 +146,9 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent_mode', 'string', 'body', 'agentMode', 'Mode of the agent: `build` (default), `plan`, or another mode it reports.'),
             Argument('permission_mode', 'string', 'body', 'permissionMode', 'When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.', choices=('acceptEdits', 'bypass', 'default', 'plan')),
             Argument('policy', 'json', 'body', 'policy', "Replaces the session's rules."),
+            Argument('limits', 'limits', 'body', 'limits', 'Limits to change; null removes one, the others stay.'),
         ),
-        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan\nsandbox-agent sessions update demo --limits maxCostUsd=5 --limits maxTurns=none',
     ),
     Command(
         'sessions', 'delete', (), 'DELETE', '/v1/sessions/{session_id}', 'Terminate a session and delete it with its events.', '', 'nothing', '',
@@ -147,6 +166,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('fresh', 'switch', 'body', 'fresh', 'Start a new conversation if the agent no longer has this one.'),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.'),
+            Argument('client_id', 'string', 'body', 'clientId', 'Your own id of the message; its item has it as `native_item_id`.'),
         ),
         'sandbox-agent sessions send-message demo "hello"\ngit diff | sandbox-agent sessions send-message demo --attach screenshot.png',
     ),
@@ -166,6 +186,20 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         'sessions', 'suspend', (), 'POST', '/v1/sessions/{session_id}/suspend', 'Stop the process of an idle agent; the next message resumes the conversation.', 'The daemon does the same after `--idle-seconds`. It has no effect while a turn runs or a message is queued, or if the\nagent could not resume the conversation.', 'nothing', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'sessions', 'mcp', (), 'GET', '/v1/sessions/{session_id}/mcp', "List a session's MCP servers, with the state and the tools that its agent reports.", '', 'json', '',
+        (
+            Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+        ),
+        '',
+    ),
+    Command(
+        'sessions', 'skills', (), 'GET', '/v1/sessions/{session_id}/skills', "List a session's skills, with their sources and commits.", '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
@@ -298,6 +332,68 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
+        'config', 'get-mcp', (), 'GET', '/v1/config/mcp', 'Show an MCP server of a directory.', '', 'json', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'set-mcp', (), 'PUT', '/v1/config/mcp', 'Add an MCP server to a directory, or replace it.', 'Sessions that are created in the directory from then on get it, unless they have a server of that name.', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+            Argument('type', 'string', 'body', 'type', '`local` with `command`, or `remote` with `url`.', choices=('http', 'local', 'remote', 'stdio')),
+            Argument('command', 'string', 'body', 'command', 'Program of a local server.'),
+            Argument('args', 'list', 'body', 'args', 'Arguments of the program.'),
+            Argument('env', 'pairs', 'body', 'env', 'Environment variables of the program.'),
+            Argument('cwd', 'string', 'body', 'cwd', "Working directory of the program, relative to the session's."),
+            Argument('url', 'string', 'body', 'url', 'URL of a remote server.'),
+            Argument('transport', 'string', 'body', 'transport', 'How to talk to the URL (default: `http`).', choices=('http', 'sse')),
+            Argument('headers', 'pairs', 'body', 'headers', 'Headers for the URL.'),
+            Argument('env_headers', 'pairs', 'body', 'envHeaders', 'Headers whose values are in variables.'),
+            Argument('bearer_token_env_var', 'string', 'body', 'bearerTokenEnvVar', 'Variable with the token for the header `Authorization`.'),
+            Argument('enabled', 'switch', 'body', 'enabled', '`false` leaves the server out.'),
+            Argument('timeout_ms', 'integer', 'body', 'timeoutMs', 'How long one call of a tool may take, if the agent lets clients choose it.'),
+            Argument('oauth', 'pairs', 'body', 'oauth', 'Not supported: send a token in a header.'),
+        ),
+        'sandbox-agent config set-mcp /srv/app files --command npx --args some-server --args /srv\nsandbox-agent config set-mcp /srv/app web --url https://host/mcp --bearer-token-env-var WEB_TOKEN',
+    ),
+    Command(
+        'config', 'delete-mcp', (), 'DELETE', '/v1/config/mcp', 'Remove an MCP server from a directory. Sessions that have it keep it.', '', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('mcp_name', 'string', 'query', 'mcpName', 'Name of the MCP server.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'get-skills', (), 'GET', '/v1/config/skills', 'Show an entry of the skills of a directory.', '', 'json', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
+        'config', 'set-skills', (), 'PUT', '/v1/config/skills', 'Add skills to a directory, or replace them.', 'Sessions that are created in the directory from then on get them. Their sources are read at that time.', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
+            Argument('sources', 'sources', 'body', 'sources', 'Where the skills come from.', required=True),
+        ),
+        'sandbox-agent config set-skills /srv/app house --source /srv/skills --source owner/name',
+    ),
+    Command(
+        'config', 'delete-skills', (), 'DELETE', '/v1/config/skills', 'Remove skills from a directory. Sessions that have them keep them.', '', 'nothing', '',
+        (
+            Argument('directory', 'string', 'query', 'directory', 'Absolute path of the directory.', required=True, is_word=True),
+            Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
+        ),
+        '',
+    ),
+    Command(
         'sessions', 'events', ('get-messages',), 'GET', '/v1/sessions/{session_id}/events', 'Read events after an offset, oldest first.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
@@ -334,6 +430,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('fresh', 'switch', 'body', 'fresh', 'Start a new conversation if the agent no longer has this one.'),
             Argument('idempotency_key', 'string', 'header', 'Idempotency-Key', 'A repeated key returns the same turn.'),
             Argument('command', 'switch', 'body', 'command', 'Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.'),
+            Argument('client_id', 'string', 'body', 'clientId', 'Your own id of the message; its item has it as `native_item_id`.'),
         ),
         'sandbox-agent sessions stream-message demo "hello" | jq -r .type',
     ),
@@ -616,6 +713,15 @@ COMMANDS: tuple[Command, ...] = (
         ),
         'sandbox-agent tool-calls list demo\nsandbox-agent tool-calls reply demo call_1 --output "21 degrees"\nsandbox-agent tool-calls reply demo call_1 --error "no such city"',
     ),
+    Command(
+        'usage', 'get', (), 'GET', '/v1/usage', 'Sum up tokens and cost, as the agents reported them.', 'Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.\nTurns of deleted sessions are included.', 'json', '',
+        (
+            Argument('by', 'string', 'query', 'by', 'How to group the turns. Default: day.', choices=('agent', 'day', 'model', 'session')),
+            Argument('since', 'string', 'query', 'from', 'Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.'),
+            Argument('until', 'string', 'query', 'to', 'Only turns that ended before this time.'),
+        ),
+        'sandbox-agent usage\nsandbox-agent usage --by model --since 2026-01-01 --until 2026-02-01',
+    ),
 )
 
 SETTINGS: tuple[Argument, ...] = (
@@ -637,12 +743,18 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('synchronous', 'string', 'body', 'synchronous', '`full` survives a power cut; `normal` is faster but survives only a crash of the daemon. Default: full.', choices=('full', 'normal')),
     Argument('acp_agent', 'list', 'body', 'acp_agent', "NAME='command args': add an agent that speaks ACP; repeatable. In the environment, one per line."),
     Argument('acp_env', 'list', 'body', 'acp_env', 'NAME=VARIABLE: pass a variable of the daemon, or a family (`AWS_*`), to that ACP agent; repeatable.'),
+    Argument('mcp_env', 'list', 'body', 'mcp_env', 'VARIABLE of the daemon that MCP servers may use for a header; any client can send it to a URL; repeatable.'),
     Argument('no_processes', 'switch', 'body', 'no_processes', 'Disable the operations for processes and terminals; agents still run.'),
     Argument('no_install', 'switch', 'body', 'no_install', 'Never download agents: a session with a missing agent is refused.'),
     Argument('mirror', 'string', 'body', 'mirror', 'Directory or URL to download agents from, instead of all other sources; see docs/install.md for its layout.'),
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this time without a turn; the next message resumes it. Default: 600.0."),
     Argument('start_seconds', 'number', 'body', 'start_seconds', 'Time limit for an agent to start, resume or list its models. Default: 60.0.'),
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'Time that running turns get to finish after SIGTERM. Default: 3.0.'),
+    Argument('max_turns', 'integer', 'body', 'max_turns', 'Turns of a session, unless the session sets its own limit.'),
+    Argument('max_cost_usd', 'number', 'body', 'max_cost_usd', 'Cost of a session in US dollars, unless the session sets its own limit.'),
+    Argument('max_tokens', 'integer', 'body', 'max_tokens', 'Input and output tokens of a session, unless the session sets its own limit.'),
+    Argument('max_turn_seconds', 'number', 'body', 'max_turn_seconds', 'Seconds of a turn, unless the session sets its own limit.'),
+    Argument('max_session_seconds', 'number', 'body', 'max_session_seconds', "Seconds from the creation of a session to its last turn's end, unless the session sets its own limit."),
     Argument('parent_pid', 'integer', 'body', 'parent_pid', 'Process id of the program that started this daemon; the daemon stops when it exits.'),
     Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body to accept; attachments may be 64 times as large. Default: 1048576.'),
     Argument('max_upload', 'string', 'body', 'max_upload', 'Largest file or archive to accept for upload, e.g. `500MiB` or `4GiB`. Default: 1GiB.'),

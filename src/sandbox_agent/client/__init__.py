@@ -55,8 +55,13 @@ from ..schema.events import (
 from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.limits import Limits, ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
+from ..schema.skills import SkillsConfig, SkillSource
+from ..schema.tools import Tool as ToolSpec
+from ..schema.tools import ToolImage, ToolRequest
+from ..schema.usage import UsageReport, UsageSum
 from .asking import OnPermission, OnQuestion, PermissionAnswer, QuestionAnswer
 from .blocking.client import SandboxAgent
 from .blocking.session import Session
@@ -81,6 +86,7 @@ from .failures import (
     UnknownProblem,
     VersionMismatch,
 )
+from .function_tool import FunctionTool, ToolSource
 from .raw import RawResponse
 from .retry import Retry
 from .transcript import Message, Tool, Transcript
@@ -118,6 +124,7 @@ __all__ = [
     "FileEntry",
     "FileRef",
     "FileStat",
+    "FunctionTool",
     "IdempotencyMismatch",
     "Image",
     "IncompatibleDaemon",
@@ -129,6 +136,7 @@ __all__ = [
     "ItemDelta",
     "ItemStarted",
     "Json",
+    "Limits",
     "McpServer",
     "Message",
     "MethodNotAllowed",
@@ -154,6 +162,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "RawResponse",
+    "ReachedLimit",
     "Reasoning",
     "Reply",
     "Retry",
@@ -163,8 +172,11 @@ __all__ = [
     "SessionAlreadyExists",
     "SessionEnded",
     "SessionInfo",
+    "SessionLimits",
     "SessionNotFound",
     "SessionStarted",
+    "SkillSource",
+    "SkillsConfig",
     "StatusPart",
     "StreamError",
     "Text",
@@ -172,7 +184,11 @@ __all__ = [
     "TokenInvalid",
     "Tool",
     "ToolCall",
+    "ToolImage",
+    "ToolRequest",
     "ToolResult",
+    "ToolSource",
+    "ToolSpec",
     "Transcript",
     "Turn",
     "TurnEnded",
@@ -186,6 +202,8 @@ __all__ = [
     "UnsupportedAgent",
     "UnsupportedMediaType",
     "Usage",
+    "UsageReport",
+    "UsageSum",
     "VersionMismatch",
 ]
 

@@ -1,4 +1,4 @@
-"""Permissions and questions: the callbacks that answer them, and what these may return."""
+"""What an agent waits for, the callbacks that answer it, and what these may return."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision, Reply
+from ..schema.tools import ToolRequest
 
-Request: TypeAlias = PermissionRequested | QuestionRequested
+Request: TypeAlias = PermissionRequested | QuestionRequested | ToolRequest
 """A request that an agent waits for."""
 PermissionAnswer: TypeAlias = "Reply | bool | Decision"
 """`True` is "once" and `False` is "reject"; a `Decision` can give a reason."""

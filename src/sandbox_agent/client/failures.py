@@ -6,7 +6,7 @@ SandboxAgentError
 ├── TurnError                                    a turn did not complete; has the transcript so far
 │   ├── TurnFailed                               it ended with an error, at a limit, or with an unknown outcome
 │   ├── TurnTimeout                              it took longer than your `timeout`, and was cancelled
-│   └── AnswerNeeded                             the agent asked, and no callback answered
+│   └── AnswerNeeded                             the agent asked, and no one answered
 └── ClientError
     ├── DaemonUnreachable                        nothing listens there, or the connection was lost
     ├── DaemonNotStarted                         `start()` failed; its log is in the message
@@ -27,9 +27,10 @@ import msgspec
 
 from .. import __version__
 from ..errors import ERRORS, URN, RateLimited, SandboxAgentError
-from ..schema.events import ErrorCode, PermissionRequested, QuestionRequested, StopReason
+from ..schema.events import ErrorCode, StopReason
 
 if TYPE_CHECKING:
+    from .asking import Request
     from .transcript import Transcript
 
 MEMBERS = {"type", "title", "status", "detail", "instance"}
@@ -130,9 +131,7 @@ class AnswerNeeded(TurnError):
 
     type, title = "answer_needed", "Answer needed"
 
-    def __init__(
-        self, detail: str, request: PermissionRequested | QuestionRequested, transcript: Transcript
-    ) -> None:
+    def __init__(self, detail: str, request: Request, transcript: Transcript) -> None:
         super().__init__(detail, transcript)
         self.request = request
         """The pending request."""

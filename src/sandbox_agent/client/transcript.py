@@ -28,11 +28,13 @@ from ..schema.items import (
     ItemStatus,
     Reasoning,
     Role,
+    StatusPart,
     Text,
     ToolCall,
     ToolKind,
     ToolResult,
 )
+from ..schema.tools import ToolRequest, tool_request_in
 from .events import UnknownEvent
 
 AnyEvent = events.Event | UnknownEvent
@@ -85,12 +87,16 @@ class Transcript:
         self.permissions: dict[str, PermissionRequested] = {}
         """Pending requests by id."""
         self.questions: dict[str, QuestionRequested] = {}
+        self.tool_requests: dict[str, ToolRequest] = {}
+        """Calls of a client's tools that wait for an answer, by id."""
         self.usage = Usage()
         """The sum over all ended turns."""
         self.turn_id: str | None = None
         """The last turn that started."""
         self.stop_reason: StopReason | None = None
         """How the last turn ended."""
+        self.limit: str | None = None
+        """The limit that was reached last, in words."""
         self.ended: SessionEnded | None = None
         self.offset = 0
         """Sequence of the last event; continue reading from here."""
@@ -148,6 +154,8 @@ class Transcript:
                 self.ended = ended
 
     def _begin(self, item: Item) -> None:
+        if request := tool_request_in(item):
+            self.tool_requests[request.call_id] = request
         if item.kind == "message":
             thinking = any(isinstance(part, Reasoning) for part in item.content)
             message = Message(item.item_id, item.role or "assistant", thinking=thinking)
@@ -168,6 +176,8 @@ class Transcript:
             tool.output += delta
 
     def _finish(self, item: Item) -> None:
+        if request := tool_request_in(item):
+            self.tool_requests.pop(request.call_id, None)
         if message := self._open_messages.pop(item.item_id, None):
             message.status = item.status
             for part in item.content:
@@ -179,6 +189,8 @@ class Transcript:
             match part:
                 case ToolCall() as call:
                     self._call(call, item)
+                case StatusPart("limit", detail):
+                    self.limit = detail
                 case ToolResult(call_id, output, exit_code):
                     tool = self._tool(call_id, item)
                     tool.output, tool.exit_code, tool.status = output, exit_code, item.status

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..schema.events import PermissionRequested
+from ..schema.events import PermissionRequested, QuestionRequested
+from ..schema.tools import ToolRequest
 from .asking import Request
 from .failures import AnswerNeeded, TurnTimeout
 from .transcript import Transcript
@@ -50,7 +51,7 @@ class Waits:
 
     def look(self, transcript: Transcript) -> None:
         """Drop requests that were answered meanwhile."""
-        pending = transcript.permissions.keys() | transcript.questions.keys()
+        pending = {*transcript.permissions, *transcript.questions, *transcript.tool_requests}
         self._asked = {name: asked for name, asked in self._asked.items() if name in pending}
 
     def until(self) -> float | None:
@@ -78,16 +79,24 @@ class Waits:
         return deadline - self._clock() <= TIMER_SECONDS
 
     def _need(self, request: Request) -> str:
-        if isinstance(request, PermissionRequested):
-            wanted, callback, group = f"permission to use `{request.action}`", "on_permission", "permissions"
-        else:
-            wanted, callback, group = f"an answer to: {request.prompt}", "on_question", "questions"
+        match request:
+            case PermissionRequested():
+                wanted, group = f"permission to use `{request.action}`", "permissions"
+                remedy = "give prompt() a callback (on_permission=...)"
+            case QuestionRequested():
+                wanted, group = f"an answer to: {request.prompt}", "questions"
+                remedy = "give prompt() a callback (on_question=...)"
+            case ToolRequest():
+                wanted, group = f"the result of your tool `{request.name}`", "tool_calls"
+                remedy = "give its function to client.session(id, tools=[...])"
         return (
             f"the agent waits for {wanted}, and no one answered within {self._answer_timeout} seconds: "
-            f"give prompt() a callback ({callback}=...), answer with session.{group}.reply(), "
+            f"{remedy}, answer with session.{group}.reply(), "
             "or let it wait for another client with answer_timeout=None"
         )
 
 
 def _id_of(request: Request) -> str:
-    return request.permission_id if isinstance(request, PermissionRequested) else request.question_id
+    match request:
+        case PermissionRequested(id) | QuestionRequested(id) | ToolRequest(id):
+            return id

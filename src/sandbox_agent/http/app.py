@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import secrets
+from typing import TYPE_CHECKING
 
 from ..config import Config
+from ..doors.exchange import DoorRequest
 from ..errors import (
     UNEXPECTED,
     Internal,
@@ -26,14 +29,20 @@ from .answers import BrokenOff, send_bytes, send_download, send_problem, send_re
 from .asgi import Message, Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import ROOT, Inspector
+from .opencode import PREFIX as OPENCODE
+from .opencode import OpenCode
 from .pages import Page, sign_in_page
 from .patience import TRUST
-from .requests import query_of, request_of
+from .requests import ATTACHMENT_FACTOR, query_of, read_body, request_of
 from .websocket import AsgiSocket
+
+if TYPE_CHECKING:
+    from ..doors.acp.remote import AcpDoor
 
 logger = logging.getLogger("sandbox_agent.http")
 
 Methods = dict[str, Operation]
+ACP_ROOT = "/v1/acp"
 LEAD_TO_INSPECTOR = ("/", ROOT.rstrip("/"))
 
 
@@ -47,7 +56,9 @@ class App:
         self._gate = Gate(config, token)
         self._pages = pages
         self._inspector = Inspector()
+        self._opencode = OpenCode(daemon, self._gate, config.max_body_bytes)
         self._fixed, self._patterns = _routes()
+        self._acp_door: AcpDoor | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -87,6 +98,10 @@ class App:
         if path.startswith(ROOT) or leads_there:
             await self._send_inspector(path, method, headers, send)
             return None
+        if is_acp(path):
+            return await self._enter_acp(scope, headers, receive, send, cors)
+        if path.startswith(OPENCODE):
+            return await self._opencode.answer(scope, headers, receive, send, cors)
         methods, path_values = self._find(path)
         page = None if methods else self._pages.get(path)
         if page is not None:
@@ -120,13 +135,47 @@ class App:
         await send_result(send, status, result, cors)
         return None
 
+    # -- doors --------------------------------------------------------------------------------
+
+    async def _enter_acp(
+        self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
+    ) -> Stream | None:
+        query = query_of(scope)
+        self._check_token(scope, headers, query, None)
+        limit = self._max_body * ATTACHMENT_FACTOR  # a message may contain images
+        request = DoorRequest(
+            scope["method"], scope["path"], query, headers, lambda: read_body(headers, receive, limit)
+        )
+        answer = await self._acp().answer(request)
+        if isinstance(answer, Stream):
+            return answer
+        if answer.body:
+            await send_bytes(send, answer.status, answer.body, [*cors, *answer.headers])
+        else:
+            await send_result(send, answer.status, None, [*cors, *answer.headers])
+        return None
+
+    def _acp(self) -> AcpDoor:
+        """Imported by the first request for it: a door that nobody uses costs nothing."""
+        if self._acp_door is None:
+            from ..doors.acp.remote import AcpDoor
+
+            self._acp_door = AcpDoor(self._daemon)
+        return self._acp_door
+
     def _check_token(
-        self, scope: Scope, headers: Headers, query: dict[str, str], operation: Operation | None
+        self,
+        scope: Scope,
+        headers: Headers,
+        query: dict[str, str],
+        operation: Operation | None,
+        *,
+        is_socket: bool = False,
     ) -> None:
         """A browser's EventSource and WebSocket cannot send headers: only there may the token be in the query."""
         in_query = None
         is_followed = operation is not None and operation.may_stream and query.get("follow") == "true"
-        if is_followed or (operation is not None and operation.response in (Stream, Dialogue)):
+        if is_socket or is_followed or (operation is not None and operation.response in (Stream, Dialogue)):
             in_query = query.pop("access_token", None)
         client = scope.get("client")
         self._gate.check_token(headers, in_query, client[0] if client else "")
@@ -137,6 +186,8 @@ class App:
 
     def is_dialogue(self, path: str) -> bool:
         """Whether this path accepts WebSockets."""
+        if path == ACP_ROOT:
+            return True
         operation = (self._find(path)[0] or {}).get("GET")
         return operation is not None and operation.response is Dialogue
 
@@ -147,24 +198,34 @@ class App:
         async def refuse(message: Message) -> None:
             await send({**message, "type": f"websocket.{message['type']}"})
 
+        socket = AsgiSocket(receive, send)
         try:
-            dialogue = await self._begin_dialogue(scope)
+            query = self._check_upgrade(scope)
+            if scope["path"] == ACP_ROOT:
+                self._check_token(scope, dict(scope["headers"]), query, None, is_socket=True)
+                await send({"type": "websocket.accept", "headers": [connection_header()]})
+                await self._acp().converse(socket, query.get("agent"))
+            else:
+                dialogue = await self._begin_dialogue(scope, query)
+                await send({"type": "websocket.accept"})
+                await dialogue.viewer.run(socket)
         except SandboxAgentError as error:
             await send_problem(refuse, error, scope["path"], [])
             return
-        await send({"type": "websocket.accept"})
-        await dialogue.viewer.run(AsgiSocket(receive, send))
         await send({"type": "websocket.close"})
 
-    async def _begin_dialogue(self, scope: Scope) -> Dialogue:
+    def _check_upgrade(self, scope: Scope) -> dict[str, str]:
+        """Its query, if the request may come from where it comes from."""
         headers: Headers = dict(scope["headers"])
         check_doubled(scope["headers"])
         self._gate.check_site(headers)
         self._gate.check_host(headers)
+        return query_of(scope)
+
+    async def _begin_dialogue(self, scope: Scope, query: dict[str, str]) -> Dialogue:
         methods, values = self._find(scope["path"])
         operation = (methods or {})["GET"]
-        query = query_of(scope)
-        self._check_token(scope, headers, query, operation)
+        self._check_token(scope, dict(scope["headers"]), query, operation)
         dialogue: Dialogue = await operation.handler(
             self._daemon, operation.parse({**values, **query}, strict=False)
         )
@@ -212,6 +273,15 @@ class App:
             if found := pattern.fullmatch(path):
                 return methods, found.groupdict()
         return None, {}
+
+
+def is_acp(path: str) -> bool:
+    return path == ACP_ROOT or path.startswith(f"{ACP_ROOT}/")
+
+
+def connection_header() -> tuple[bytes, bytes]:
+    """The id of a connection on a WebSocket. Nothing refers to it, but clients expect one."""
+    return b"acp-connection-id", secrets.token_hex(16).encode()
 
 
 PAGE_HEADERS: HeaderList = [

@@ -25,6 +25,8 @@ _HOST = re.compile(
 )
 DEFAULT_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 DEFAULT_HEADERS = (
+    "acp-connection-id",
+    "acp-session-id",
     "authorization",
     "content-type",
     "idempotency-key",
@@ -33,6 +35,7 @@ DEFAULT_HEADERS = (
     "if-range",
     "last-event-id",
     "range",
+    "x-opencode-directory",
     "x-sandbox-token",
 )
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from .. import __version__
+
 SIGN_IN = Path(__file__).with_name("sign_in")
 
 
@@ -25,6 +27,9 @@ def pages() -> dict[str, Page]:
         "/docs": Page(_docs, "text/html; charset=utf-8"),
         "/docs/style.css": Page(_style, "text/css; charset=utf-8", public=True),
         "/docs/sign-in.js": Page(_sign_in_script, "text/javascript; charset=utf-8", public=True),
+        # OpenCode's web page looks for a server at the root of its address before it uses the rest of it.
+        "/global/health": Page(_opencode_health, "application/json", public=True),
+        "/api/health": Page(_opencode_health, "application/json", public=True),
     }
 
 
@@ -37,6 +42,10 @@ def sign_in_page() -> bytes:
 @functools.cache
 def _sign_in_script() -> bytes:
     return (SIGN_IN / "script.js").read_bytes()
+
+
+def _opencode_health() -> bytes:
+    return msgspec.json.encode({"healthy": True, "version": __version__})
 
 
 def _openapi() -> bytes:

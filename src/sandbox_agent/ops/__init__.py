@@ -8,6 +8,7 @@ from . import (
     attachments,
     changes,
     commands,
+    config,
     events,
     files,
     policy,
@@ -15,6 +16,7 @@ from . import (
     sessions,
     system,
     tool_calls,
+    usage,
 )
 from .groups import GROUPS
 from .operation import OPERATIONS, Operation
@@ -28,6 +30,7 @@ __all__ = [
     "attachments",
     "changes",
     "commands",
+    "config",
     "events",
     "files",
     "policy",
@@ -35,4 +38,5 @@ __all__ = [
     "sessions",
     "system",
     "tool_calls",
+    "usage",
 ]

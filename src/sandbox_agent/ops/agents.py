@@ -17,6 +17,7 @@ from ..errors import (
     InstallFailed,
     InvalidRequest,
     PermissionDenied,
+    SandboxAgentError,
     StreamError,
     Timeout,
     UnsupportedAgent,
@@ -27,11 +28,29 @@ from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
 from ..runtime.installs import InstallRequest
 from ..schema.answers import AgentInfo, AgentList, Installed, Models, Modes
-from .operation import Nothing, Watched, operation
+from ..schema.options import Choices, Chosen, ConfigOption, options_of
+from .operation import Watched, operation
 
 PING_SECONDS = 15.0
 
 AgentName = Annotated[str, Meta(description="Name of the agent, e.g. `claude`.")]
+
+
+WithConfig = Annotated[
+    bool, Meta(description="Include what a session may choose: models, modes, variants, permissions.")
+]
+NoCache = Annotated[bool, Meta(description="Accepted for older clients. It has no effect.")]
+
+
+class ListAgents(Struct, frozen=True, rename="camel"):
+    config: WithConfig = False
+    no_cache: NoCache = False
+
+
+class OneAgent(Struct, frozen=True, rename="camel"):
+    agent: AgentName
+    config: WithConfig = False
+    no_cache: NoCache = False
 
 
 class InstallAgent(Struct, frozen=True, rename="camel"):
@@ -61,12 +80,25 @@ class InDirectory(Struct, frozen=True):
         "sandbox-agent agents list --json | jq -r '.agents[].id'",
     ),
 )
-async def list_agents(daemon: Daemon, request: Nothing) -> AgentList:
+async def list_agents(daemon: Daemon, request: ListAgents) -> AgentList:
     """List all agents with their install state, version, credentials and capabilities."""
-    return AgentList([await _info(daemon, agent) for agent in daemon.agents.values()])
+    agents = daemon.agents.values()
+    return AgentList([await _info(daemon, agent, config=request.config) for agent in agents])
 
 
-async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
+@operation(
+    "GET",
+    "/v1/agents/{agent}",
+    UnsupportedAgent,
+    name="agents.get",
+    examples=("sandbox-agent agents get claude --config --json | jq .configOptions",),
+)
+async def get(daemon: Daemon, request: OneAgent) -> AgentInfo:
+    """Show an agent with its install state, version, credentials and capabilities."""
+    return await _info(daemon, daemon.agent(request.agent), config=request.config)
+
+
+async def _info(daemon: Daemon, agent: Agent, *, config: bool) -> AgentInfo:
     path = daemon.programs.find(agent)
     return AgentInfo(
         agent.name,
@@ -80,7 +112,19 @@ async def _info(daemon: Daemon, agent: Agent) -> AgentInfo:
         daemon.hosts.server_status(agent),
         daemon.programs.source(agent, path) if path else None,
         daemon.programs.size(agent, path) if path else None,
+        await _options(daemon, agent) if config and path else None,
     )
+
+
+async def _options(daemon: Daemon, agent: Agent) -> tuple[ConfigOption, ...] | None:
+    """What a new session may choose. None if the agent cannot say it, for example without a login."""
+    try:
+        catalogue = await daemon.catalogue(agent, os.getcwd())
+        modes = await daemon.modes(agent, os.getcwd())
+    except SandboxAgentError:
+        return None
+    choices = Choices(modes, catalogue.models, catalogue.default_model)
+    return options_of(Chosen(agent.modes[0].id), choices)
 
 
 @operation(

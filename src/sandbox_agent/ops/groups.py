@@ -12,7 +12,9 @@ GROUPS = {
     "attachments": "Upload and read files for messages.",
     "events": "Follow the events of all sessions.",
     "changes": "Show and revert what a session has changed in its directory.",
+    "config": "MCP servers and skills for all sessions of a directory.",
     "fs": "List, read, write, search and watch files on the daemon's machine.",
     "processes": "Run processes and terminals on the daemon's machine.",
+    "usage": "Show what turns have spent.",
     "system": "Health and metrics of the daemon.",
 }

@@ -33,9 +33,12 @@ from ..runtime.daemon import Daemon
 from ..schema.answers import CreatedSession, Queue, QueuedMessageInfo, SentMessage, SessionPage
 from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
+from ..schema.limits import Limits
+from ..schema.mcp import McpServerList
 from ..schema.policy import MOST_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
-from ..schema.tools import CLIENT_SERVER, Tool
+from ..schema.skills import SkillList, SkillsConfig
+from ..schema.tools import Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
@@ -86,6 +89,9 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     mcp: Annotated[dict[str, McpServer], Meta(description="MCP servers by name.")] = field(
         default_factory=dict
     )
+    skills: Annotated[
+        SkillsConfig | None, Meta(description="Skills: folders with a `SKILL.md`, and where they come from.")
+    ] = None
     turn_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(description="Cancel a turn that takes longer (default: no limit)."),
@@ -94,6 +100,12 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         tuple[PolicyRule, ...],
         Meta(max_length=MOST_RULES, description="Rules for what the agent may do, after the operator's."),
     ] = ()
+    limits: Annotated[
+        Limits | None,
+        Meta(
+            description="Limits of the session. The daemon's own limits apply to the others; null removes one."
+        ),
+    ] = None
     tools: Annotated[
         tuple[Tool, ...],
         Meta(description="Tools of the client that the agent may call; see `tool-calls`."),
@@ -134,6 +146,9 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
         Annotated[tuple[PolicyRule, ...], Meta(max_length=MOST_RULES)] | None,
         Meta(description="Replaces the session's rules."),
     ] = None
+    limits: Annotated[
+        Limits | None, Meta(description="Limits to change; null removes one, the others stay.")
+    ] = None
 
 
 class SendMessage(Struct, frozen=True, rename="camel"):
@@ -150,6 +165,10 @@ class SendMessage(Struct, frozen=True, rename="camel"):
             description="Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text."
         ),
     ] = False
+    client_id: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=4096)] | None,
+        Meta(description="Your own id of the message; its item has it as `native_item_id`."),
+    ] = None
 
 
 class QueuedTurn(Struct, frozen=True, rename="camel"):
@@ -181,6 +200,7 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits",
         "sandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY",
         "sandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
+        "sandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
     ),
 )
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
@@ -215,7 +235,9 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         title=request.title,
         pinned_version=request.agent_version,
         turn_timeout_ms=request.turn_timeout_ms,
+        skills=request.skills.sources if request.skills else (),
         policy=request.policy,
+        limits=request.limits,
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
     )
@@ -228,11 +250,6 @@ def _check_environment(request: SessionSettings) -> None:
     for name, value in request.env.items():
         if not name or "=" in name or "\0" in name + value:
             raise InvalidRequest(f"`{name}` is not a valid variable: bad name or value", field="env")
-    for name, server in request.mcp.items():
-        if (server.command is None) == (server.url is None):
-            raise InvalidRequest(f"MCP server `{name}` needs either `command` or `url`", field="mcp")
-        if name == CLIENT_SERVER:
-            raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
 
 
 @operation("GET", "/v1/sessions", InvalidRequest, name="sessions.list")
@@ -268,17 +285,24 @@ async def get(daemon: Daemon, request: OneSession) -> SessionInfo:
     Conflict,
     Unavailable,
     name="sessions.update",
-    examples=('sandbox-agent sessions update demo --title "Release" --permission-mode plan',),
+    examples=(
+        'sandbox-agent sessions update demo --title "Release" --permission-mode plan',
+        "sandbox-agent sessions update demo --limits maxCostUsd=5 --limits maxTurns=none",
+    ),
 )
 async def update(daemon: Daemon, request: UpdateSession) -> SessionInfo:
-    """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that."""
+    """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+    Queued messages that a limit kept waiting start as soon as it is raised.
+    """
     changes = {
         name: value
-        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "policy")
+        for name in ("title", "model", "variant", "agent_mode", "permission_mode", "policy", "limits")
         if (value := getattr(request, name)) is not None
     }
-    if changes.keys() - {"title", "policy"}:
-        await _check_change(daemon, request.session_id, changes)
+    chosen = {name: value for name, value in changes.items() if name not in ("title", "policy", "limits")}
+    if chosen:
+        await _check_change(daemon, request.session_id, chosen)
     await daemon.sessions.ask(request.session_id, lambda id: Configure(id, **changes))
     return (await daemon.sessions.show(request.session_id)).info
 
@@ -287,13 +311,8 @@ async def _check_change(daemon: Daemon, session_id: str, changes: dict[str, Any]
     record = (await daemon.sessions.show(session_id)).view.record
     if record.ended:
         raise Conflict("the session has ended", sessionId=session_id)
-    changed = {name: value for name, value in changes.items() if name not in ("title", "policy")}
-    settings = msgspec.structs.replace(record.settings, **changed)
-    await daemon.check(record, settings)
-    env = (await daemon.sessions.secrets(session_id)).env
-    await daemon.check_choice(
-        daemon.agent(record.agent), settings, changed, listed=not env, version=record.pinned_version
-    )
+    settings = msgspec.structs.replace(record.settings, **changes)
+    await daemon.check(record, settings, changes)
 
 
 @operation("DELETE", "/v1/sessions/{session_id}", SessionNotFound, Unavailable, name="sessions.delete")
@@ -343,7 +362,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # fails if the agent is no longer configured
     attachments = tuple(_resolved(daemon, record, attachment) for attachment in request.attachments)
-    prompt = Prompt(request.message, attachments, request.command)
+    prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
     fresh, key = request.fresh, request.idempotency_key
@@ -412,6 +431,19 @@ async def suspend(daemon: Daemon, request: OneSession) -> None:
     await daemon.sessions.suspend(request.session_id)
 
 
+@operation("GET", "/v1/sessions/{session_id}/mcp", SessionNotFound, name="sessions.mcp")
+async def mcp(daemon: Daemon, request: OneSession) -> McpServerList:
+    """List a session's MCP servers, with the state and the tools that its agent reports."""
+    return McpServerList(await daemon.sessions.mcp(request.session_id))
+
+
+@operation("GET", "/v1/sessions/{session_id}/skills", SessionNotFound, name="sessions.skills")
+async def skills(daemon: Daemon, request: OneSession) -> SkillList:
+    """List a session's skills, with their sources and commits."""
+    record = (await daemon.sessions.show(request.session_id)).view.record
+    return SkillList(list(record.skills))
+
+
 @operation("GET", "/v1/sessions/{session_id}/queue", InvalidRequest, SessionNotFound, name="sessions.queue")
 async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
     """List queued messages, oldest first."""
@@ -420,7 +452,11 @@ async def queue(daemon: Daemon, request: ReadQueue) -> Queue:
     return Queue(
         [
             QueuedMessageInfo(
-                queued.turn_id, queued.prompt.text, queued.created_at, queued.prompt.attachments
+                queued.turn_id,
+                queued.prompt.text,
+                queued.created_at,
+                queued.prompt.attachments,
+                queued.prompt.client_id,
             )
             for _, queued in page
         ],

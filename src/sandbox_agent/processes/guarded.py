@@ -32,7 +32,7 @@ class Guarded:
         self._said = b""
         self.pid: int | None = None
         self.returncode: int | None = None
-        """As the system reports it: negative for a signal."""
+        """As the system reports it: negative for a signal. If the program could not be started, as a shell reports it."""
         self.failure: str | None = None
         """Why the program could not be started."""
         self.begun = asyncio.Event()
@@ -139,7 +139,8 @@ class Guarded:
                 case "exited":
                     self.returncode = int(rest)
                 case "failed":
-                    self.failure = rest
+                    code, _, self.failure = rest.partition(" ")
+                    self.returncode = int(code)
 
     def _control_closed(self) -> None:
         """The guardian is gone, and all its descendants with it, unless it was killed."""
@@ -148,9 +149,8 @@ class Guarded:
         self.is_gone = True
         if self.returncode is None:
             sweep(self._marker)
-            if self.failure is None:
-                self.returncode = -signal.SIGKILL
-                self.is_lost = True
+            self.returncode = -signal.SIGKILL
+            self.is_lost = True
         self.begun.set()
         self._on_gone()
 

@@ -9,8 +9,9 @@ dies, it ends every descendant, found by ancestry and by a marker in the environ
 
 DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemon may have raised its own.
 
-It writes lines to the socket: `started PID`, `failed REASON`, `exited RETURNCODE` (negative: a signal). It reads: `stop` (end
-everything, after a grace period), `kill` (at once), `term` (only SIGTERM to the agent's group), `int`.
+It writes lines to the socket: `started PID`, `failed CODE REASON` (the exit code that a shell would use), `exited RETURNCODE`
+(negative: a signal). It reads: `stop` (end everything, after a grace period), `kill` (at once), `term` (only SIGTERM to the agent's
+group), `int`.
 """
 
 import os
@@ -151,7 +152,8 @@ class Guardian:
                 setsigmask=[],
             )
         except OSError as error:
-            self.say(f"failed {self.command[0]}: {error.strerror}")
+            code = 127 if isinstance(error, FileNotFoundError) else 126
+            self.say(f"failed {code} {self.command[0]}: {error.strerror}")
             return False
         self.agent_running = True
         # The agent has its pipes; a copy here would hide their end.

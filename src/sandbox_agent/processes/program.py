@@ -155,7 +155,9 @@ class Program:
             raise
         if guarded.failure is not None:
             await self.ended.wait()
-            raise InvalidRequest(f"cannot run {guarded.failure}", field="command")
+            raise InvalidRequest(
+                f"cannot run {guarded.failure}", field="command", exitCode=guarded.returncode
+            )
 
     def _guardian_gone(self) -> None:
         # A process that escaped the guardian may hold a pipe forever; all others have closed theirs by now.

@@ -8,6 +8,7 @@ import logging
 import os
 import stat
 from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,8 @@ from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
-from ..schema.inputs import Settings
+from ..schema.inputs import McpServer, Settings
+from ..schema.mcp import McpState
 from ..schema.tools import CLIENT_SERVER
 from ..session import inputs
 from ..session.effects import (
@@ -33,6 +35,7 @@ from ..session.effects import (
 from .client_tools import ClientTools
 from .host import Host
 from .hosts import HostRequest
+from .mcp import granted, servers_for
 from .process import Exit
 from .programs import Program
 
@@ -64,7 +67,7 @@ class AgentLink:
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
         self._tools: ClientTools | None = None
-        self._mcp = live.secrets.mcp
+        self._our_servers: dict[str, McpServer] = {}
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
@@ -143,13 +146,24 @@ class AgentLink:
             raise Timeout(text, agent=agent.name) from None
 
     def _settings(self, settings: Settings) -> Settings:
-        return msgspec.structs.replace(settings, mcp=self._mcp)
+        """The settings with what no client may read, and with what is on disk."""
+        return msgspec.structs.replace(settings, mcp=self._mcp_servers(settings), skills=self._live.skills)
+
+    def _mcp_servers(self, settings: Settings) -> dict[str, McpServer]:
+        """The session's servers, and ours."""
+        live, secrets = self._live, self._live.secrets
+        environ = {**granted(live.sessions.config.mcp_env, os.environ), **secrets.env}
+        return {**servers_for(live.agent, secrets.mcp, settings.directory, environ), **self._our_servers}
 
     async def _offer_tools(self) -> None:
         """Let the agent call the client's tools, through an MCP server of ours."""
         live = self._live
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
-        self._mcp = {**live.secrets.mcp, CLIENT_SERVER: await tools.open(live.sessions.hosts.instance)}
+        self._our_servers = {CLIENT_SERVER: await tools.open(live.sessions.hosts.instance)}
+
+    def mcp(self) -> Mapping[str, McpState]:
+        """What the agent has said about its MCP servers."""
+        return {} if self._conversation is None else self._conversation.mcp
 
     async def _release(self) -> None:
         host, self._host = self._host, None

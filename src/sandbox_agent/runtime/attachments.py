@@ -39,6 +39,10 @@ class Attachments:
     def folder(self, name: str) -> Path:
         return self._root / name
 
+    def skills_folder(self, name: str) -> Path:
+        """Where a session's skills are; they are deleted with its other files."""
+        return self._own_folder(name) / "skills"
+
     def _own_folder(self, name: str) -> Path:
         """The path of a session's folder. Refuses names of the parent folder and of folders outside it."""
         if name in ("", "..") or Path(name).name != name:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import logging
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from ..agents.base import Agent
 from ..config import Config
 from ..errors import (
     AgentNotInstalled,
+    AgentProcessExited,
     InvalidRequest,
     ModeNotSupported,
     PermissionDenied,
@@ -38,17 +41,22 @@ from ..processes.guarded import sweep
 from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
+from ..schema.limits import Limits
 from ..schema.policy import PolicyRule
+from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
 from ..schema.world import REAL, World
 from ..session.life import Created
+from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
 from .changes import SessionChanges
+from .directories import Directories
 from .folder import DataFolder
 from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
+from .mcp import granted, servers_for
 from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
@@ -58,6 +66,10 @@ logger = logging.getLogger("sandbox_agent.daemon")
 
 CATALOGUE_SECONDS = 60.0
 MOST_CATALOGUES = 100
+CHOICES = ("model", "variant")
+"""The settings that an agent may restrict to what it lists."""
+Offered = Callable[[], Awaitable[Catalogue]]
+"""Asks an agent what it offers."""
 
 
 def open_store(config: Config, folder: Path) -> Store:
@@ -115,6 +127,8 @@ class Daemon:
         # mounting the data directory, and the inode sets a copy apart.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.processes = Processes(folder / "processes", self._instance, self.spawn)
+        self.library = Library(folder / "skills", self._instance, self.files)
+        self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.sessions = Sessions(
             config,
@@ -127,7 +141,7 @@ class Daemon:
             world,
         )
         self._tasks: set[asyncio.Task[None]] = set()
-        self._catalogues: OrderedDict[tuple[str, str, str | None], tuple[float, Catalogue]] = OrderedDict()
+        self._catalogues: OrderedDict[tuple[str, str], tuple[float, Catalogue]] = OrderedDict()
 
     async def start(self) -> None:
         """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
@@ -136,6 +150,7 @@ class Daemon:
         remove_leftovers(self._instance)
         self._data.remove_launch_files()
         self.spawn(self._remove_leftover_files())
+        await self.library.clear()
         await self.processes.start()
         await self.sessions.resume()
 
@@ -183,7 +198,9 @@ class Daemon:
         title: str | None = None,
         pinned_version: str | None = None,
         turn_timeout_ms: int | None = None,
+        skills: tuple[SkillSource, ...] = (),
         policy: tuple[PolicyRule, ...] = (),
+        limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
     ) -> Created:
@@ -195,12 +212,18 @@ class Daemon:
         if tools:
             check_tools(tools)
         check_version(pinned_version)
+        config = await self.directories.read(settings.directory)
+        secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
+        self._check_servers(agent, settings, secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
-        await self._check_mode(agent, settings, program.version, pinned)
-        await self.check_choice(agent, settings, listed=not secrets.env, version=pinned)
+        offered = functools.partial(self.catalogue, agent, settings.directory, pinned, secrets.env)
+        await self._check_mode(agent, settings, program.version, offered)
+        await self._check_choice(agent, settings, CHOICES, offered)
+        folder = self.attachments.new_folder()
+        laid_out = await self._lay_out(skills + config.sources(), folder)
         moment = self.world.now()
         record = SessionRecord(
             session_id,
@@ -213,17 +236,33 @@ class Daemon:
             pinned_version=pinned,
             native_id=agent.choose_native_id(self.world),
             turn_timeout_ms=turn_timeout_ms,
+            skills=laid_out,
             policy=policy,
+            limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
-            folder=self.attachments.new_folder(),
+            folder=folder,
         )
-        await self.changes.begin(record.folder, settings.directory)
         try:
+            await self.changes.begin(folder, settings.directory)
             return await self.sessions.create(record, secrets)
         except SandboxAgentError:
-            await self.changes.discard(record.folder)
+            await self.attachments.remove(folder)
             raise
+
+    async def _lay_out(self, sources: tuple[SkillSource, ...], folder: str) -> tuple[Skill, ...]:
+        if not sources:
+            return ()
+        try:
+            return await self.library.lay_out(sources, self.attachments.skills_folder(folder))
+        except BaseException:
+            await self.attachments.remove(folder)
+            raise
+
+    def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
+        """Refuse MCP servers that the agent could not be told of, or that lack a variable."""
+        environ = {**granted(self.config.mcp_env, os.environ), **secrets.env}
+        servers_for(agent, secrets.mcp, settings.directory, environ)
 
     def rules(self, session: tuple[PolicyRule, ...]) -> Rules:
         """The rules of a session, with the operator's as they are now."""
@@ -240,11 +279,13 @@ class Daemon:
         if self.draining:
             raise Unavailable("the daemon is stopping", retryAfter=5)
 
-    async def check(self, record: SessionRecord, settings: Settings) -> None:
-        """Refuse impossible settings: a missing directory, or a mode the agent does not have."""
+    async def check(self, record: SessionRecord, settings: Settings, changed: Collection[str]) -> None:
+        """Refuse settings that a session cannot have: a missing directory, or a choice its agent would not use."""
         agent = self.agent(record.agent)
         self._check_settings(agent, settings)
-        await self._check_mode(agent, settings, record.agent_version, record.pinned_version)
+        offered = functools.partial(self._offered, agent, record)
+        await self._check_mode(agent, settings, record.agent_version, offered)
+        await self._check_choice(agent, settings, changed, offered)
 
     def _check_settings(self, agent: Agent, settings: Settings) -> None:
         self.check_directory(settings.directory)
@@ -256,44 +297,37 @@ class Daemon:
             )
 
     async def _check_mode(
-        self, agent: Agent, settings: Settings, version: str | None, pinned: str | None
+        self, agent: Agent, settings: Settings, version: str | None, offered: Offered
     ) -> None:
         """Only the agent knows the modes that its user has defined."""
-        if settings.agent_mode not in {mode.id for mode in agent.modes_of(version)}:
-            modes = await self.modes(agent, settings.directory, pinned)
+        known_modes = agent.modes_of(version)
+        if settings.agent_mode not in {mode.id for mode in known_modes}:
+            modes = (await offered()).modes or known_modes
             if settings.agent_mode not in {mode.id for mode in modes}:
                 known = ", ".join(mode.id for mode in modes)
                 raise ModeNotSupported(
                     f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
                 )
 
-    async def check_choice(
+    async def _check_choice(
         self,
         agent: Agent,
         settings: Settings,
-        chosen: Collection[str] = ("model", "variant"),
-        *,
-        listed: bool = True,
-        version: str | None = None,
+        chosen: Collection[str],
+        offered: Offered,
     ) -> None:
-        """Refuse a model or variant that the agent would ignore.
-
-        `listed`: the agent's list applies to this session. Models that come from a session's own environment are known only to
-        its own process. If the agent lists nothing, nothing is refused.
-        """
+        """Refuse a model or variant that the agent would not use. If it does not list what it has, nothing is refused."""
         for field in sorted(agent.ignores.intersection(chosen)):
             if getattr(settings, field) is not None:
                 raise InvalidRequest(
                     f"{agent.title} does not let you choose its {field}", field=field, agent=agent.name
                 )
-        if not listed:
-            return
         model = settings.model if "model" in agent.chooses.intersection(chosen) else None
         variant = settings.variant if "variant" in agent.chooses.intersection(chosen) else None
         if model is None and variant is None:
             return
         try:
-            catalogue = await self.catalogue(agent, settings.directory, version)
+            catalogue = await offered()
         except SandboxAgentError:
             return
         if model is not None and not agent.takes_model(model, catalogue):
@@ -302,9 +336,12 @@ class Daemon:
             text = f"{agent.title} has no variant {variant} of this model"
             raise InvalidRequest(text, field="variant", agent=agent.name)
 
-    def check_directory(self, directory: str) -> None:
-        if not os.path.isabs(directory):
+    def check_absolute(self, directory: str) -> None:
+        if not os.path.isabs(directory) or "\0" in directory:
             raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
+
+    def check_directory(self, directory: str) -> None:
+        self.check_absolute(directory)
         # `os.path.isdir` also rejects impossible names.
         if not os.path.isdir(directory):
             raise InvalidRequest(f"there is no folder {directory}", field="directory")
@@ -330,18 +367,24 @@ class Daemon:
         ).wait()
         return Program(Path(installed.path), installed.version)
 
-    async def catalogue(self, agent: Agent, directory: str, version: str | None = None) -> Catalogue:
-        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute."""
+    async def catalogue(
+        self, agent: Agent, directory: str, version: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Catalogue:
+        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute.
+
+        `env` is a session's own environment, which may change what the agent offers.
+        """
         self.check_directory(directory)
-        key = (agent.name, directory, version)
+        program = await self.programs.program(agent, version)
+        settings = Settings(directory, agent.modes[0].id)
+        request = HostRequest(
+            agent, program, settings, dict(env or {}), agent.choose_native_id(self.world), False
+        )
+        key = (request.key(), directory)
         known = self._catalogues.get(key)
         if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:
             return known[1]
-        program = await self.programs.program(agent, version)
-        settings = Settings(directory, agent.modes[0].id)
-        host = await self.hosts.get(
-            HostRequest(agent, program, settings, {}, agent.choose_native_id(self.world), False)
-        )
+        host = await self.hosts.get(request)
         try:
             catalogue = await host.catalogue(directory, self.config.start_seconds)
         finally:
@@ -355,11 +398,18 @@ class Daemon:
     async def commands(self, record: SessionRecord) -> tuple[Command, ...]:
         """The commands of a session: those its agent always has, and those its process offers."""
         agent = self.agent(record.agent)
-        offered = await self.sessions.catalogue(record.session_id)
-        if offered is None:
-            offered = await self.catalogue(agent, record.settings.directory, record.pinned_version)
+        offered = await self._offered(agent, record)
         commands = {command.name: command for command in (*agent.commands, *offered.commands)}
         return tuple(commands.values())
+
+    async def _offered(self, agent: Agent, record: SessionRecord) -> Catalogue:
+        """What a session's own process offers; without one, what a process with the same environment would."""
+        with contextlib.suppress(AgentProcessExited):
+            offered = await self.sessions.catalogue(record.session_id)
+            if offered is not None:
+                return offered
+        env = (await self.sessions.secrets(record.session_id)).env
+        return await self.catalogue(agent, record.settings.directory, record.pinned_version, env)
 
     async def modes(self, agent: Agent, directory: str, version: str | None = None) -> tuple[Mode, ...]:
         modes = (await self.catalogue(agent, directory, version)).modes

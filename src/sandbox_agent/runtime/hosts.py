@@ -36,7 +36,8 @@ class HostRequest(NamedTuple):
 
     def key(self) -> str:
         version = (str(self.program.path), self.program.version)
-        fingerprint = hashlib.sha256(repr((version, sorted(self.env.items()))).encode())
+        settings = self.agent.server_settings(self.settings)
+        fingerprint = hashlib.sha256(repr((version, sorted(self.env.items()), settings)).encode())
         return f"{self.agent.name}:{fingerprint.hexdigest()}"
 
 

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..agents.base import Agent
@@ -18,6 +18,8 @@ from ..agents.scribe import Scribe
 from ..errors import Internal, SandboxAgentError, Unavailable
 from ..schema.features import Catalogue
 from ..schema.inputs import Settings
+from ..schema.mcp import McpState
+from ..schema.skills import SessionSkills
 from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
@@ -82,6 +84,13 @@ class LiveSession:
         return self._core.record.pinned_version
 
     @property
+    def skills(self) -> SessionSkills | None:
+        """Its skills, where they are now: the data directory may have been moved."""
+        record = self._core.record
+        root = self.sessions.attachments.skills_folder(record.folder)
+        return SessionSkills(str(root), record.skills) if record.skills else None
+
+    @property
     def settings(self) -> Settings:
         """What the client has chosen; its agent may be told something stricter."""
         return self._core.record.settings
@@ -117,6 +126,10 @@ class LiveSession:
     async def catalogue(self) -> Catalogue | None:
         """The commands that its process offers; None without a process."""
         return None if self._link is None else await self._link.catalogue()
+
+    def mcp(self) -> Mapping[str, McpState]:
+        """What its process has said about its MCP servers."""
+        return {} if self._link is None else self._link.mcp()
 
     async def settled(self) -> None:
         """Wait until everything the session has done so far is written, or cannot be for now."""

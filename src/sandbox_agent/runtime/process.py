@@ -188,7 +188,7 @@ class AgentProcess:
         if guarded.failure is not None:
             self._stderr.feed(guarded.failure)
         self.ended.set()
-        code, signal_name = exit_facts(guarded.returncode if guarded.failure is None else 127)
+        code, signal_name = exit_facts(guarded.returncode)
         self._on_exit(Exit(code, signal_name, self._stderr.read(), self._closed_output))
 
 

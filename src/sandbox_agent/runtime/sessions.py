@@ -18,6 +18,7 @@ from ..config import Config
 from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.features import Catalogue
+from ..schema.mcp import McpServerInfo
 from ..schema.sessions import SessionInfo
 from ..schema.tools import ToolRequest
 from ..schema.world import World
@@ -32,6 +33,7 @@ from .hosts import Hosts
 from .live import LiveSession, next_command_id
 from .locks import Locks
 from .log import End, Log
+from .mcp import listed
 from .programs import Program
 
 logger = logging.getLogger("sandbox_agent.sessions")
@@ -125,6 +127,13 @@ class Sessions:
         """The commands that the session's process offers; None without a process. It starts none."""
         live = self._live.get(session_id)
         return None if live is None else await live.catalogue()
+
+    async def mcp(self, session_id: str) -> list[McpServerInfo]:
+        """A session's MCP servers, with what its process has said about them. It starts none."""
+        await self.show(session_id)
+        servers = (await self.secrets(session_id)).mcp
+        live = self._live.get(session_id)
+        return listed(servers, {} if live is None else live.mcp())
 
     async def end(self, session_id: str) -> End:
         """A session's end of the log, to follow it."""

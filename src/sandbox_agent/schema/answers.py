@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 from .events import PermissionRequested, QuestionRequested
 from .features import Capabilities, Command, Mode, Model
 from .inputs import Attachment
+from .options import ConfigOption
 from .sessions import SessionInfo
 from .times import Time
 from .tools import ToolRequest
@@ -29,6 +30,10 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
     server_status: dict[str, Any] | None = None
     source: Annotated[str | None, Meta(description="Where the program comes from.")] = None
     size: Annotated[int | None, Meta(description="Size on disk in bytes.")] = None
+    config_options: Annotated[
+        tuple[ConfigOption, ...] | None,
+        Meta(description="What a session may choose, if `config` is set and the agent can say it."),
+    ] = None
 
 
 class AgentList(Struct, frozen=True):
@@ -100,6 +105,7 @@ class QueuedMessageInfo(Struct, frozen=True, rename="camel"):
     message: str
     created_at: Time
     attachments: tuple[Attachment, ...]
+    client_id: str | None = None
 
 
 class Queue(Struct, frozen=True, omit_defaults=True, rename="camel"):

@@ -92,6 +92,16 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return Usage(*map(_plus, self.__struct_fields__, mine, theirs))
 
+    def bounded(self) -> Usage:
+        """Without absurd numbers, which an agent could report and no database could sum up."""
+        numbers = dict(zip(self.__struct_fields__, msgspec.structs.astuple(self), strict=True))
+        return Usage(
+            **{name: min(max(value, 0), MOST_SPENT) for name, value in numbers.items() if value is not None}
+        )
+
+
+MOST_SPENT = 10**12
+"""Tokens, or dollars, of one turn."""
 
 _LATEST = {"context_tokens", "context_window"}
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from .skills import SessionSkills
+
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypass"]
 Reply = Literal["once", "always", "reject"]
 
@@ -19,7 +21,7 @@ class Attachment(Struct, frozen=True, omit_defaults=True, rename="camel"):
     filename: Annotated[str | None, Meta(description="The name to show.")] = None
 
 
-class McpServer(Struct, frozen=True, omit_defaults=True):
+class McpServer(Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
     """An MCP server: a command to run, or a URL to reach."""
 
     command: str | None = None
@@ -27,7 +29,27 @@ class McpServer(Struct, frozen=True, omit_defaults=True):
     env: dict[str, str] = field(default_factory=dict)
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    timeout_ms: int | None = None
+    type: Annotated[
+        Literal["local", "stdio", "remote", "http"] | None,
+        Meta(description="`local` (or `stdio`) with `command`, `remote` (or `http`) with `url`; optional."),
+    ] = None
+    cwd: Annotated[
+        str | None, Meta(description="Working directory of the command, relative to the session's.")
+    ] = None
+    enabled: Annotated[bool | None, Meta(description="`false` leaves the server out.")] = None
+    timeout_ms: Annotated[
+        Annotated[int, Meta(gt=0, le=86_400_000)] | None,
+        Meta(description="How long one call of a tool may take, if the agent lets clients choose it."),
+    ] = None
+    transport: Annotated[
+        Literal["http", "sse"] | None, Meta(description="How to talk to the URL (default: `http`).")
+    ] = None
+    bearer_token_env_var: Annotated[
+        str | None, Meta(description="Variable with the token for the header `Authorization`.")
+    ] = None
+    env_headers: Annotated[
+        dict[str, str], Meta(description="Headers whose values are in variables: header to variable.")
+    ] = field(default_factory=dict)
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
@@ -50,6 +72,8 @@ class Prompt(Struct, frozen=True, omit_defaults=True):
     attachments: tuple[Attachment, ...] = ()
     command: bool = False
     """The text is a command with its arguments. Otherwise a leading `/` has no meaning."""
+    client_id: str | None = None
+    """The client's own id of the message."""
 
     @property
     def called(self) -> tuple[str, str]:
@@ -81,3 +105,4 @@ class Settings(Struct, frozen=True, omit_defaults=True, rename="camel"):
     model: str | None = None
     variant: str | None = None
     mcp: dict[str, McpServer] = field(default_factory=dict)
+    skills: SessionSkills | None = None

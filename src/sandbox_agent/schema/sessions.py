@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from .events import Usage
 from .inputs import PermissionMode
+from .limits import ReachedLimit, SessionLimits
 from .times import Time
 
 SessionState = Literal["idle", "running", "requires_action", "ended"]
 
 
 class SessionUsage(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The sum of a session's turns, in camelCase like all REST bodies; for the context, the latest value."""
+    """The sum of a session's turns, including the running one, in camelCase like all REST bodies; for the context, the latest value."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -54,3 +55,8 @@ class SessionInfo(Struct, frozen=True, rename="camel"):
     created_at: Time
     updated_at: Time
     usage: SessionUsage
+    turns: int = 0
+    """Turns that have started."""
+    limits: SessionLimits = SessionLimits()
+    limit_reached: ReachedLimit | None = None
+    """The limit that keeps further turns from starting."""

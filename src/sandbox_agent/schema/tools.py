@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct, field
+
+from .items import Item, Json, StatusPart
+
+TOOL_REQUEST = "tool_request"
+"""The label of the status item that says that a client has to answer a call."""
 
 
 class Tool(Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -30,11 +37,23 @@ class ToolRequest(Struct, frozen=True):
     arguments: Any  # an object that matches the tool's schema
 
 
+def tool_request_in(item: Item) -> ToolRequest | None:
+    """The call that an item asks a client to answer, if it is such an item."""
+    match item.content:
+        case (StatusPart(label), Json(payload)) if label == TOOL_REQUEST:
+            return msgspec.convert(payload, ToolRequest)
+    return None
+
+
 class ToolImage(Struct, frozen=True):
     data: Annotated[str, Meta(description="The image, encoded in base64.")]
     mime: Annotated[
         str, Meta(pattern=r"^image/[a-z0-9.+-]{1,64}$(?!\n)", description="Media type, e.g. `image/png`.")
     ] = field(default_factory=lambda: "image/png")
+
+    @classmethod
+    def of(cls, content: bytes, mime: str = "image/png") -> ToolImage:
+        return cls(base64.b64encode(content).decode(), mime)
 
 
 class ToolOutcome(Struct, frozen=True, omit_defaults=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import Conflict, IdempotencyMismatch, NotFound, RateLimited, SandboxAgentError
 from ..schema.inputs import Settings
 from ..store.base import Change, Dequeue, Enqueue, KeyRow, QueuedHead, QueuedMessage, RememberKey
-from . import life, turns
+from . import enforcement, life, turns
 from .core import Core
 from .effects import LookUpKey
 from .inputs import Configure, KeyFound, Send, Withdraw
@@ -79,6 +79,9 @@ def _admit(core: Core, command: Send) -> None:
         case Ended() | Ending():
             _settle(core)
             core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
+        case _ if enforcement.holds_back(core):
+            _settle(core)
+            core.answer(command.id, enforcement.refusal(core))
         case Idle() if not core.queue and core.startable:
             _begin_or_try(core, command)
         case _:
@@ -140,6 +143,9 @@ def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
     _settle(core)
     if gone:
         core.refuse(command.id, _gone(core, problem))
+        return
+    if enforcement.holds_back(core):  # a limit was lowered meanwhile
+        core.answer(command.id, enforcement.refusal(core))
         return
     before = core.snapshot()
     message = _message(core, command)
@@ -215,14 +221,18 @@ def configure(core: Core, command: Configure) -> None:
         if (value := getattr(command, name)) is not None
     }
     policy = core.record.policy if command.policy is None else command.policy
-    if core.record.ended and (wanted or command.policy is not None):
+    if core.record.ended and (wanted or command.policy is not None or command.limits):
         core.answer(command.id, Conflict("the session has ended", sessionId=core.record.session_id))
         return
     before = core.snapshot()
     settings: Settings = msgspec.structs.replace(core.record.settings, **wanted)
     title = core.record.title if command.title is None else command.title
-    if (settings, title, policy) == (core.record.settings, core.record.title, core.record.policy):
+    limits = command.limits.applied_to(core.record.limits) if command.limits else core.record.limits
+    wanted_record = msgspec.structs.replace(
+        core.record, settings=settings, title=title, policy=policy, limits=limits
+    )
+    if wanted_record == core.record:
         core.answer(command.id)
         return
-    core.change(settings=settings, title=title, policy=policy)
+    core.record = wanted_record
     core.answer(command.id, after=core.propose(command.id, before))

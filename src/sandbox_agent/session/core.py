@@ -28,12 +28,15 @@ from ..schema.events import (
     TurnStarted,
     Usage,
 )
+from ..schema.limits import ReachedLimit
 from ..schema.world import World
 from ..store.base import (
     AddPending,
     Change,
+    LedgerRow,
     PendingRow,
     QueuedHead,
+    RecordUsage,
     RememberCalls,
     ResolvePending,
     SaveSession,
@@ -41,6 +44,7 @@ from ..store.base import (
 )
 from .effects import Answer, Append, Effect, GiveToolResult, Say, Stop, Words
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
+from .limits import TimeLimits, reached_limit
 from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
 from .view import View, view_of
 
@@ -117,6 +121,8 @@ class Core:
         self.startable = True
         """False while the daemon drains, or when the agent is no longer configured."""
         self.idle_armed = False
+        self.time_limits: TimeLimits | None = None
+        """The time limits that timers are armed for."""
         self._attempts = 0
         self._owed: deque[tuple[int, Answer | Say]] = deque()
         self._effects: list[Effect] = []
@@ -207,7 +213,7 @@ class Core:
             or type(self.phase) in UNHEARD
         ):
             return None
-        if pen.used is not self.record.used:
+        if pen.used is not self.record.used or self.scribe.spent is not self.record.turn_usage:
             return None
         drafts, pen.drafts = pen.drafts, []
         self.count += len(drafts)
@@ -215,17 +221,19 @@ class Core:
 
     @property
     def _learns(self) -> bool:
-        """The agent has reported a new model or title."""
-        return self.scribe.pen.used is not self.record.used
+        """The agent has reported a new model or title, or what it has spent."""
+        record = self.record
+        return self.scribe.pen.used is not record.used or self.scribe.spent is not record.turn_usage
 
     def _append(self, changes: Iterable[Change], *, refusable: bool, deletes: bool = False) -> int:
         scribe = self.scribe
         written: list[Change] = [*changes, *self._note(scribe.notable)]
+        if self._learns:
+            self.change(used=scribe.used, turn_usage=scribe.spent)
+        self.note_limit()
         drafts = scribe.take()
         if scribe.native_session_id != self.record.native_id:
             self.change(native_id=scribe.native_session_id)
-        if self._learns:
-            self.change(used=scribe.used)
         if self.record.open_since is not None and scribe.nothing_open():
             self.change(open_since=None)
         if scribe.calls.new_call_ids:
@@ -255,13 +263,14 @@ class Core:
             match data:
                 case TurnStarted(turn_id):
                     since = record.open_since or self.count + index + 1
-                    self.change(turn_id=turn_id, open_since=since)
-                case TurnEnded(_, metadata):
+                    self.change(turn_id=turn_id, open_since=since, turns=record.turns + 1)
+                case TurnEnded(turn_id, metadata):
                     stored = record.native_stored or metadata.stop_reason == "end_turn"
                     usage = record.usage
                     if metadata.usage is not None:
                         usage = (usage or Usage()) + metadata.usage
                     self.change(turn_id=None, native_stored=stored, usage=usage)
+                    changes.append(self._booked(turn_id, metadata.usage))
                 case PermissionRequested(asked_id):
                     changes.append(AddPending(id, _pending_row(asked_id, "permission", data)))
                 case QuestionRequested(asked_id):
@@ -277,6 +286,28 @@ class Core:
                         changes.append(ResolvePending(id, call_id))
                     self.say(GiveToolResult(key, outcome), after=self.last + 1)
         return changes
+
+    def _booked(self, turn_id: str, usage: Usage | None) -> RecordUsage:
+        record, used = self.record, self.scribe.used
+        model = record.settings.model or (used.model if used else None)
+        spent = usage.bounded() if usage else None
+        row = LedgerRow(record.session_id, turn_id, record.agent, model, self.world.now(), spent)
+        return RecordUsage(row)
+
+    def note_limit(self) -> None:
+        """Announce between turns that a limit is reached. A limit that was raised is forgotten at once."""
+        record, told = self.record, self.record.limit_reached
+        reached = None if record.ended else reached_limit(record, self.world.now)
+        if (reached and reached.limit) == (told and told.limit):
+            return
+        if reached is not None:
+            if record.turn_id is not None:
+                return
+            self.tell_limit(reached)
+        self.change(limit_reached=reached)
+
+    def tell_limit(self, reached: ReachedLimit) -> None:
+        self.scribe.status("limit", msgspec.to_builtins(reached), reached.words, source="daemon")
 
     # -- answers and messages to the agent, released by appends -----------------------------------
 
@@ -334,6 +365,11 @@ class Core:
             else:
                 kept.append((number, effect))
         self._owed = kept
+
+    @property
+    def has_work(self) -> bool:
+        """A queued message can start. A limit that is reached keeps it waiting."""
+        return bool(self.queue) and self.startable and self.record.limit_reached is None
 
     @property
     def owes(self) -> bool:

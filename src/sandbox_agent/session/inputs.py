@@ -11,6 +11,7 @@ from ..agents.failures import Failure
 from ..errors import SandboxAgentError
 from ..schema.events import Event, Stderr
 from ..schema.inputs import Answer, Decision, PermissionMode, Prompt
+from ..schema.limits import Limits
 from ..schema.policy import PolicyRule
 from ..schema.tools import ToolOutcome
 from ..store.base import KeyRow, QueuedHead, QueuedMessage, Secrets
@@ -70,6 +71,7 @@ class Configure(Struct, frozen=True):
     agent_mode: str | None = None
     permission_mode: PermissionMode | None = None
     policy: tuple[PolicyRule, ...] | None = None
+    limits: Limits | None = None
 
 
 class Terminate(Struct, frozen=True):
@@ -254,13 +256,13 @@ HEARD = Heard()
 
 # -- from the clock ---------------------------------------------------------------------------
 
-TimerKind = Literal["turn", "cancel", "patience", "idle"]
+TimerKind = Literal["turn", "session", "cancel", "patience", "idle"]
 
 
 class Timer(Struct, frozen=True):
     kind: TimerKind
     tag: str = ""
-    """Which turn; for `idle`, whether the conversation is `resumable`."""
+    """Which turn, and for a time limit its value; for `idle`, whether the conversation is `resumable`."""
 
 
 Input = (

@@ -109,7 +109,6 @@ def agent_left(core: Core, requested_end: SessionEnded) -> None:
 def _end(core: Core, end: SessionEnded) -> None:
     """Write everything else before the end: nothing may follow it."""
     if isinstance(core.phase, WITH_TURN):
-        core.emit(Disarm("turn"))
         core.emit(Disarm("cancel"))
     withdrawn = [admission.take_out(core, head.turn_id) for head in core.queue]
     core.scribe.end_session(end.reason, by=end.terminated_by)

@@ -7,7 +7,7 @@ from ..errors import SandboxAgentError
 from ..policy import told_settings
 from ..schema.inputs import Settings
 from ..store.base import QueuedMessage
-from . import admission, life, requests, turns
+from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
 from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
@@ -35,7 +35,12 @@ def proceed(core: Core) -> bool:
     """The only place that starts work. Returns whether it started any."""
     phase, link = core.phase, core.link
     if isinstance(phase, Idle) and core.queue and core.startable and core.admission != "probing":
-        turns.start_next(core)
+        if not enforcement.holds_back(core):
+            turns.start_next(core)
+            return True
+    elif isinstance(phase, Starting) and phase.message is not None and enforcement.holds_back(core):
+        core.enter(Idle())  # the message stays in the queue
+        turns.answer_cancels(core)
         return True
     if _wants_link(core):
         match link:

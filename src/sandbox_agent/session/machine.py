@@ -9,7 +9,7 @@ from ..agents.base import Agent
 from ..agents.scribe import Scribe
 from ..schema.world import World
 from ..store.base import SessionRecord
-from . import admission, life, link, requests, tools, turns
+from . import admission, enforcement, life, link, requests, tools, turns
 from .core import Core, Limits
 from .effects import Effect
 from .inputs import (
@@ -147,7 +147,7 @@ class Machine:
                 continue
             if core.inbox:
                 self._handle(core.inbox.popleft())
-            elif not admission.admit_next(core) and not link.proceed(core):
+            elif not (enforcement.enforce(core) or admission.admit_next(core) or link.proceed(core)):
                 core.release()
                 return
 
@@ -166,7 +166,7 @@ class Machine:
             isinstance(core.phase, Idle | Ended | Gone)
             and isinstance(core.link, Absent)
             and core.offer is None
-            and not (core.owes or core.sends or core.inbox or (core.queue and core.startable))
+            and not (core.owes or core.sends or core.inbox or core.has_work)
             and core.last == core.committed
             and core.scribe.nothing_open()
         )
@@ -246,7 +246,8 @@ HANDLERS: dict[type[Any], Handler] = {
 }
 
 TIMERS: dict[TimerKind, Handler] = {
-    "turn": turns.time_ran_out,
+    "turn": enforcement.turn_time_ran_out,
+    "session": enforcement.session_time_ran_out,
     "cancel": turns.cancel_ran_out,
     "patience": life.patience_ran_out,
     "idle": link.idled,

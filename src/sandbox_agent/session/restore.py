@@ -28,6 +28,7 @@ class Restore:
         changes: list[Change] = [ResolvePending(id, asked) for asked in news.pending if asked not in open_ids]
         # No process is left, so all background work has ended with the turn.
         core.scribe.close_background()
+        core.scribe.spend(core.record.turn_usage)
         core.scribe.end_turn("outcome_unknown", source="daemon")
         if core.record.native_id is None and not core.record.ended:
             # An older daemon was killed before it chose one.

@@ -1,4 +1,4 @@
-"""Turns: start, hand-over to the agent, end, cancel and time limit."""
+"""Turns: start, hand-over to the agent, end and cancel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from .phases import (
 def write_beginning(core: Core, message: QueuedMessage, *, heard: bool = True) -> None:
     """A turn starts with its prompt. `prompted` is written before the agent receives anything."""
     core.scribe.start_turn(message.turn_id)
-    core.scribe.user_message(message.prompt.text, message.prompt.attachments)
+    prompt = message.prompt
+    core.scribe.user_message(prompt.text, prompt.attachments, native_id=prompt.client_id)
     if heard and not core.record.prompted:
         core.change(prompted=True)
 
@@ -90,7 +91,6 @@ def hand_over(core: Core, phase: Handing) -> bool:
         core.enter(Idle())
         answer_cancels(core)
         return True
-    _arm_time_limit(core, phase.turn)
     if isinstance(core.link, Open):
         give_prompt(core, phase.turn, phase.message, tries=1)
     else:
@@ -101,11 +101,6 @@ def hand_over(core: Core, phase: Handing) -> bool:
 def give_prompt(core: Core, turn: str, message: QueuedMessage, tries: int) -> None:
     core.enter(Running(turn, message, tries))
     core.say_now(GivePrompt(turn, message.prompt))
-
-
-def _arm_time_limit(core: Core, turn: str) -> None:
-    if core.record.turn_timeout_ms is not None:
-        core.emit(Arm("turn", core.record.turn_timeout_ms / 1000, turn))
 
 
 # -- output of the agent --------------------------------------------------------------------------
@@ -138,7 +133,6 @@ def _began(core: Core, turn: str) -> None:
     """The agent began a turn by itself. A message that was about to start stays in the queue."""
     if isinstance(core.phase, Idle | Starting):
         core.enter(Running(turn))
-        _arm_time_limit(core, turn)
 
 
 def over(core: Core, number: int) -> None:
@@ -147,7 +141,6 @@ def over(core: Core, number: int) -> None:
     if not isinstance(phase, WITH_TURN):
         return
     core.enter(Idle())
-    core.emit(Disarm("turn"))
     if isinstance(phase, Cancelling):
         core.emit(Disarm("cancel"))
     answer_cancels(core, after=number)
@@ -194,7 +187,7 @@ def cancel(core: Core, command: Cancel) -> None:
             _cancel_start(core, message)
         case Reopening() | Running():
             core.cancels = (command,)
-            _cancel_turn(core)
+            cancel_turn(core)
         case _:
             core.answer(command.id)
 
@@ -216,7 +209,8 @@ def answer_cancels(core: Core, *, after: int | None = None) -> None:
         core.answer(cancel.id, after=after)
 
 
-def _cancel_turn(core: Core) -> None:
+def cancel_turn(core: Core) -> None:
+    """Interrupt the agent, and wait for it to end the turn."""
     phase = core.phase
     assert isinstance(phase, Reopening | Running)
     if isinstance(phase, Reopening):
@@ -246,13 +240,3 @@ def cancel_ran_out(core: Core, timer: Timer) -> None:
         core.scribe.close_background()
         core.stop()
         end_by_us(core)
-
-
-def time_ran_out(core: Core, timer: Timer) -> None:
-    phase = core.phase
-    if not isinstance(phase, Reopening | Running) or phase.turn != timer.tag:
-        return
-    core.scribe.error(f"the turn took longer than {core.record.turn_timeout_ms} ms", source="daemon")
-    assert core.scribe.turn is not None
-    core.scribe.turn.stop_reason = "limit"
-    _cancel_turn(core)

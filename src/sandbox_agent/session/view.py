@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from ..agents.scribe import Requested
 from ..schema.events import PermissionRequested, QuestionRequested
-from ..schema.inputs import Settings
 from ..schema.sessions import SessionInfo, SessionState, SessionUsage
 from ..schema.tools import ToolRequest
 from ..store.base import PendingRow, SessionRecord
+from .limits import spent_by
 
 
 class View(Struct, frozen=True):
@@ -26,8 +26,9 @@ class View(Struct, frozen=True):
             return "ended"
         if self.pending:
             return "requires_action"
-        # An accepted message counts as work even before its turn begins.
-        return "running" if self.record.turn_id is not None or self.record.queued else "idle"
+        # An accepted message counts as work even before its turn begins, unless a limit keeps it waiting.
+        waits = self.record.queued and self.record.limit_reached is None
+        return "running" if self.record.turn_id is not None or waits else "idle"
 
     @property
     def title(self) -> str | None:
@@ -40,9 +41,10 @@ class View(Struct, frozen=True):
         return self.record.settings.model or (self.record.used.model if self.record.used else None)
 
     @property
-    def news(self) -> tuple[SessionState, str | None, str | None, Settings]:
+    def news(self) -> tuple[object, ...]:
         """The part whose changes are announced to readers of all sessions."""
-        return (self.state, self.title, self.model, self.record.settings)
+        record = self.record
+        return (self.state, self.title, self.model, record.settings, record.limits, record.limit_reached)
 
     def info(self, event_count: int) -> SessionInfo:
         """`event_count` is the committed end of the log; the caller reads it."""
@@ -62,7 +64,10 @@ class View(Struct, frozen=True):
             event_count,
             record.created_at,
             record.updated_at,
-            SessionUsage.of(record.usage),
+            SessionUsage.of(spent_by(record)),
+            record.turns,
+            record.limits,
+            record.limit_reached,
         )
 
 

@@ -22,9 +22,12 @@ from msgspec import Struct, field
 from ..errors import Unavailable
 from ..schema.events import Usage
 from ..schema.inputs import McpServer, Prompt, Rule, Settings
+from ..schema.limits import ReachedLimit, SessionLimits
 from ..schema.policy import PolicyRule
 from ..schema.sessions import Used
+from ..schema.skills import Skill
 from ..schema.tools import Tool
+from ..schema.usage import UsageGroup, UsageSum
 
 
 class Secrets(Struct, frozen=True, omit_defaults=True):
@@ -59,6 +62,14 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     open_since: int | None = None
     """The first sequence at which something may be open: recovery reads from here."""
     usage: Usage | None = None
+    """The sum of the turns that have ended."""
+    turn_usage: Usage | None = None
+    """What the running turn has spent so far."""
+    turns: int = 0
+    """The number of turns that have started."""
+    limits: SessionLimits = SessionLimits()
+    limit_reached: ReachedLimit | None = None
+    """The limit that keeps further turns from starting, as it was announced."""
     used: Used | None = None
     """What the agent reports to work with; shown unless the client chose something."""
     rules: tuple[Rule, ...] = ()
@@ -66,6 +77,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     policy: tuple[PolicyRule, ...] = ()
     """The session's own rules."""
     turn_timeout_ms: int | None = None
+    skills: tuple[Skill, ...] = ()
     tools: tuple[Tool, ...] = ()
     """Tools of the client that the agent may call."""
     tool_timeout_ms: int | None = None
@@ -130,6 +142,18 @@ class KeyRow(Struct, frozen=True):
 
     digest: bytes
     turn_id: str
+
+
+class LedgerRow(Struct, frozen=True):
+    """What a turn has spent. It outlives the session: the money is spent."""
+
+    session_id: str
+    turn_id: str
+    agent: str
+    model: str | None
+    ended_at: str
+    usage: Usage | None
+    """None if the agent reported nothing."""
 
 
 # -- changes ----------------------------------------------------------------------------------
@@ -204,6 +228,15 @@ class RememberCalls(NamedTuple):
     call_ids: Sequence[str]
 
 
+class RecordUsage(NamedTuple):
+    """Add a turn to the ledger, whether or not its session exists. Beyond `MOST_LEDGER_ROWS`, the oldest are dropped."""
+
+    row: LedgerRow
+
+
+MOST_LEDGER_ROWS = 1_000_000
+
+
 class Probe(NamedTuple):
     """A small write, which fails as long as writing fails."""
 
@@ -220,7 +253,7 @@ SessionChange = (
     | RememberKey
     | RememberCalls
 )
-Change = SaveSession | DeleteSession | Bury | SessionChange | Probe
+Change = SaveSession | DeleteSession | Bury | RecordUsage | SessionChange | Probe
 
 
 class StoreCorrupt(Exception):
@@ -333,6 +366,13 @@ class Store(ABC):
 
     @abstractmethod
     def call_ids(self, session_id: str) -> list[str]: ...
+
+    @abstractmethod
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
+        """What turns that ended in this half-open range of times have spent, by group; None sums up everything.
+
+        Days are ascending, other groups descend by cost, then by tokens.
+        """
 
     @abstractmethod
     def size(self) -> int:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import secrets as random
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from ..schema.events import Usage
+from ..schema.usage import UsageGroup, UsageSum
 from .base import (
+    MOST_LEDGER_ROWS,
     MOST_TOMBSTONES,
     AddPending,
     Announce,
@@ -20,10 +24,12 @@ from .base import (
     Enqueue,
     EventRow,
     KeyRow,
+    LedgerRow,
     PendingRow,
     Probe,
     QueuedHead,
     QueuedMessage,
+    RecordUsage,
     RememberCalls,
     RememberKey,
     ResolvePending,
@@ -58,6 +64,7 @@ class MemoryStore(Store):
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
         self._tombstones: dict[int, bytes] = {}
+        self.ledger: deque[LedgerRow] = deque(maxlen=MOST_LEDGER_ROWS)
         self._ordinal = 0
         self._queue_ordinal = 0
         self._position = 0
@@ -78,13 +85,15 @@ class MemoryStore(Store):
                 kept.record = record
             case DeleteSession(session_id):
                 if gone := self._sessions.pop(session_id, None):
-                    for row in gone.events:
-                        del self._log[row.position]
+                    for event in gone.events:
+                        del self._log[event.position]
             case Bury(position, body):
                 self._tombstones[position] = body
                 self._position = max(self._position, position)
                 while len(self._tombstones) > MOST_TOMBSTONES:
                     del self._tombstones[next(iter(self._tombstones))]
+            case RecordUsage(row):
+                self.ledger.append(row)
             case Probe():
                 pass
             case _:
@@ -231,6 +240,20 @@ class MemoryStore(Store):
             kept = self._sessions.get(session_id)
             return list(kept.call_ids) if kept else []
 
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
+        groups: dict[str | None, list[LedgerRow]] = {}
+        with self._lock:
+            for row in self.ledger:
+                if since <= row.ended_at < before:
+                    groups.setdefault(_ledger_key(row, by), []).append(row)
+        sums = [_ledger_sum(key, rows) for key, rows in groups.items()]
+        if by == "day":
+            sums.sort(key=lambda each: each.key or "", reverse=True)
+        else:
+            sums.sort(key=lambda each: each.key or "")
+            sums.sort(key=_spending, reverse=True)
+        return sums[:limit]
+
     def size(self) -> int:
         with self._lock:
             return sum(len(row.body) + len(row.raw or b"") for _, row in self._log.values())
@@ -241,6 +264,40 @@ class MemoryStore(Store):
 
 def _counted(kept: _Session) -> SessionRecord:
     return msgspec.structs.replace(kept.record, event_count=len(kept.events))
+
+
+def _ledger_key(row: LedgerRow, by: UsageGroup | None) -> str | None:
+    match by:
+        case "agent":
+            return row.agent
+        case "model":
+            return row.model
+        case "session":
+            return row.session_id
+        case "day":
+            return row.ended_at[:10]
+    return None
+
+
+def _ledger_sum(key: str | None, rows: list[LedgerRow]) -> UsageSum:
+    usages = [row.usage or Usage() for row in rows]
+    total = sum(usages, Usage())
+    return UsageSum(
+        key,
+        len(rows),
+        sum(usage.input_tokens is None and usage.output_tokens is None for usage in usages),
+        sum(usage.cost_usd is None for usage in usages),
+        *msgspec.structs.astuple(total)[:6],
+    )
+
+
+def _spending(each: UsageSum) -> tuple[bool, float, int]:
+    """Known costs first, the highest at the end."""
+    return (
+        each.cost_usd is not None,
+        each.cost_usd or 0.0,
+        (each.input_tokens or 0) + (each.output_tokens or 0),
+    )
 
 
 def _without_large(rows: Iterable[StoredEvent], max_bytes: int) -> Iterator[StoredEvent]:

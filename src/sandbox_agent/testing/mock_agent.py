@@ -151,6 +151,7 @@ class Turn:
         self.number = len(agent.conversation.prompts)
         self.texts: list[str] = []
         self.output_length = 0
+        self.spent_usd = 0.0
         self._thought_length = 0
         self._ids = 0
         self._open_calls: list[str] = []
@@ -307,7 +308,7 @@ class Turn:
             "cache_read_tokens": earlier,
             "cache_write_tokens": 0,
             "reasoning_tokens": thought,
-            "cost_usd": round(spent_in * 3e-6 + spent_out * 15e-6, 6),
+            "cost_usd": round(spent_in * 3e-6 + spent_out * 15e-6 + self.spent_usd, 6),
         }
 
     def new_id(self, kind: str) -> str:
@@ -645,6 +646,19 @@ def show_usage(turn: Turn) -> None:
     turn.write(
         "status", label="usage", payload={**turn.usage(), "context_window": 200_000}, detail="this turn"
     )
+
+
+@keyword("spend [CALLS] [CENTS] [late]", "model calls (5) that cost this much each (1), told after each one")
+def spend(turn: Turn) -> None:
+    calls, cents = number(turn, 0, 5), number(turn, 1, 1)
+    is_late = turn.arguments[2:] == ["late"]
+    for count in range(1, calls + 1):
+        turn.say(f"Call {count}. ")
+        turn.spent_usd += cents / 100
+        if not is_late:
+            turn.write("spent", usage=turn.usage())
+        # Leaves time for a cancel to arrive, as a model call would.
+        turn.pause_until(time.monotonic() + (0 if is_late else 0.1))
 
 
 @keyword("subagent", "a task whose text, call and result belong to a sub-agent")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...errors import InvalidRequest
-from ...schema.features import Capabilities
+from ...schema.features import Capabilities, Catalogue
 from ...schema.inputs import Settings
 from ...schema.items import ToolKind
 from ...schema.world import World
@@ -32,6 +32,8 @@ class Acp(Agent):
     modes = (BUILD,)
     # We do not know where it keeps its keys; a program that needs a login says so when it starts.
     credentials = None
+    reaches_sse = True
+    chooses = frozenset({"model", "variant"})
     unasked = "whatever the program does not ask for, which is up to the program"
     capabilities = Capabilities(
         text_messages=True,
@@ -83,6 +85,16 @@ class Acp(Agent):
         from .wire import AcpWire
 
         return AcpWire(world)
+
+    def takes_model(self, model: str, catalogue: Catalogue) -> bool:
+        """The protocol allows only models that the program lists."""
+        return model in {each.id for each in catalogue.models}
+
+    def takes_variant(self, variant: str, model: str | None, catalogue: Catalogue) -> bool:
+        """A program lists the variants of its current model only, and says nothing about those of others."""
+        current = catalogue.default_model
+        variants = [each.variants or () for each in catalogue.models if each.id == current]
+        return not variants or model not in (None, current) or variant in variants[0]
 
 
 def parse_acp_agents(

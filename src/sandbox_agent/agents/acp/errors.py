@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from ...schema.events import ErrorCode
 from ..failures import Failure, read_failure
@@ -17,6 +17,7 @@ _CODES: dict[int | None, ErrorCode] = {
     RESOURCE_NOT_FOUND: "invalid_request",
 }
 _KINDS: dict[str, ErrorCode] = {
+    **{code: code for code in get_args(ErrorCode)},  # what this daemon sends as an agent
     "authentication_failed": "authentication_failed",
     "oauth_org_not_allowed": "authentication_failed",
     "rate_limit": "rate_limited",

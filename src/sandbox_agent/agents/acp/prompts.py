@@ -9,19 +9,24 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ...schema.inputs import Attachment, Prompt
+from ...schema.skills import SessionSkills
 from ..base import Files
 from ..files import bytes_in, mime_of
 from ..scribe import Scribe
 from .frames import Content
 
+NOT_A_COMMAND = "\u2060"
+"""A word joiner, which is invisible. Some agents remove a leading space before they look for the slash."""
+
 
 def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
     """The text, then each attachment: an image that was read is embedded, any other file is a link.
 
-    Agents treat a prompt that begins with a slash as a command, so other prompts that do get a leading space.
+    Agents treat a prompt that begins with a slash as a command, so other prompts that do get a leading
+    `NOT_A_COMMAND`.
     """
     plain = prompt.text.startswith("/") and not prompt.command
-    text = f" {prompt.text}" if plain else prompt.text
+    text = f"{NOT_A_COMMAND}{prompt.text}" if plain else prompt.text
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for file in prompt.attachments:
         mime = mime_of(file)
@@ -33,6 +38,16 @@ def blocks_of(prompt: Prompt, files: Files) -> list[dict[str, Any]]:
             link = {"type": "resource_link", "uri": _uri(file.path), "name": name}
             blocks.append({**link, "mimeType": mime} if mime else link)
     return blocks
+
+
+def skills_block(skills: SessionSkills) -> dict[str, Any]:
+    """The protocol has no skills, so the first prompt says where they are."""
+    lines = [
+        f"- {skill.name}: {skill.description} ({skills.folder}/{skill.name}/SKILL.md)"
+        for skill in skills.skills
+    ]
+    head = "You have skills. Before you work on something that one of them describes, read its file."
+    return {"type": "text", "text": "\n".join(["<skills>", head, *lines, "</skills>"])}
 
 
 def prompt_in(blocks: Iterable[Content], scribe: Scribe) -> Prompt:

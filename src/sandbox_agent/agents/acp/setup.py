@@ -42,10 +42,13 @@ class Setup:
 
     def open(self, conversation: AcpConversation) -> None:
         servers = conversation.settings.mcp
-        over_http = [name for name, server in servers.items() if server.url is not None]
-        if over_http and not self.capabilities.mcp_capabilities.http:
-            self.fail(conversation, f"the agent does not support MCP servers over HTTP: {over_http[0]}")
-            return
+        supported = self.capabilities.mcp_capabilities
+        for name, server in servers.items():
+            has_it = supported.sse if server.transport == "sse" else supported.http
+            if server.url is not None and not has_it:
+                kind = "SSE" if server.transport == "sse" else "HTTP"
+                self.fail(conversation, f"the agent does not support MCP servers over {kind}: {name}")
+                return
         params = OpenSession(
             cwd=conversation.settings.directory,
             mcp_servers=[_mcp_server(name, server) for name, server in servers.items()],
@@ -155,6 +158,6 @@ class Setup:
 def _mcp_server(name: str, server: McpServer) -> dict[str, Any]:
     if server.url is not None:
         headers = [{"name": key, "value": value} for key, value in server.headers.items()]
-        return {"type": "http", "name": name, "url": server.url, "headers": headers}
+        return {"type": server.transport or "http", "name": name, "url": server.url, "headers": headers}
     env = [{"name": key, "value": value} for key, value in server.env.items()]
     return {"name": name, "command": server.command, "args": server.args, "env": env}

@@ -84,6 +84,8 @@ class AcpConversation(Conversation):
         self._messages = 0
         self._unprompted: list[Chunk] = []
         self._title: str | None = None
+        self.tells_skills = not start.resume
+        """The next prompt must say which skills there are."""
         self.commands: tuple[SlashCommand, ...] | None = None
         """What the session offers; None until the agent has sent it."""
         self._commands: tuple[str, ...] | None = None
@@ -174,6 +176,8 @@ class AcpConversation(Conversation):
             self._cost = update.cost.amount if update.cost.currency == "USD" else self._cost
             if self.replays:
                 self._billed = self._cost
+            elif cost := self._cost_of_turn():
+                self.scribe.spend(Usage(cost_usd=cost))
             self.write_unprompted()
 
     # -- messages and thoughts ----------------------------------------------------------------
@@ -334,17 +338,20 @@ class AcpConversation(Conversation):
         self.scribe.end_turn(stop_reason, self._spent(usage))
 
     def _spent(self, counts: TokenUsage | None) -> Usage | None:
-        cost, billed = self._cost, self._billed
-        self._billed = cost if cost is not None else billed
-        spent = None
-        if cost is not None and billed is not None:
-            # Agents report the sum for the whole session.
-            spent = round(cost - billed if cost >= billed else cost, 12)
+        spent = self._cost_of_turn()
+        self._billed = self._cost if self._cost is not None else self._billed
         if counts is None or not counts.total_tokens:
             usage = Usage(cost_usd=spent) if spent else None
         else:
             usage = _usage(counts, spent)
         return usage + self._full if usage and self._full else usage or self._full
+
+    def _cost_of_turn(self) -> float | None:
+        """Agents report the sum for the whole session."""
+        cost, billed = self._cost, self._billed
+        if cost is None or billed is None:
+            return None
+        return round(cost - billed if cost >= billed else cost, 12)
 
 
 def _usage(counts: TokenUsage, cost: float | None) -> Usage:

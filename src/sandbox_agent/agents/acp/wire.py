@@ -55,7 +55,7 @@ from .frames import (
 from .frames import Prompted as PromptOver
 from .options import Offer
 from .pending import OpenRequest, Pending
-from .prompts import blocks_of
+from .prompts import blocks_of, skills_block
 from .recorded import RecordedClient
 from .setup import Setup
 from .transcript import STOP_REASONS, AcpConversation
@@ -113,6 +113,10 @@ class AcpWire(Wire):
     def prompt(self, conversation: Conversation, prompt: Prompt, files: Files) -> None:
         assert isinstance(conversation, AcpConversation)
         blocks = blocks_of(prompt, files)
+        skills = conversation.settings.skills
+        if skills is not None and conversation.tells_skills and not prompt.command:
+            conversation.tells_skills = False
+            blocks.insert(0, skills_block(skills))
         params = PromptSession(session_id=conversation.session_id, prompt=blocks)
         request = self._rpc.request("session/prompt", params, Prompting(conversation))
         if conversation.choosing:
@@ -131,6 +135,7 @@ class AcpWire(Wire):
         if any(request.method == "session/prompt" for request in conversation.held):
             # The agent has not seen this prompt, and will not.
             conversation.held.clear()
+            conversation.tells_skills = not conversation.resumed
             conversation.end_turn("interrupted")
             return
         self._rpc.notify("session/cancel", OnSession(session_id=conversation.session_id))

@@ -114,7 +114,11 @@ class Amp(Agent):
         folder = place.data_dir / "launch"
         bypass = settings.permission_mode == "bypass"
         helper = str(folder / "amp-delegate")
-        config = msgspec.json.encode(_settings(user_settings(place.environ), helper, bypass))
+        own = _settings(user_settings(place.environ), helper, bypass)
+        if settings.skills is not None:
+            paths = (own.get("amp.skills.path"), settings.skills.folder)
+            own["amp.skills.path"] = ":".join(path for path in paths if isinstance(path, str) and path)
+        config = msgspec.json.encode(own)
         config_path = _named(folder, "settings", config)
         files = {config_path: config, helper: _launcher()}
         argv = [str(place.executable)]

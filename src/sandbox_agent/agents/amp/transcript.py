@@ -77,6 +77,7 @@ class AmpConversation(Conversation):
             if not inner:
                 spent += message.usage.context()
             self.usage = self.usage + spent if self.usage else spent
+            scribe.spend(self.usage)
         self.messages += 1
         text_item: str | None = None
         for index, block in enumerate(message.blocks):

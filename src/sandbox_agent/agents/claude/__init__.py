@@ -27,6 +27,7 @@ class Claude(Agent):
     executables = ("claude",)
     env_families = ("ANTHROPIC_", "CLAUDE_")
     credentials = SOURCES
+    reaches_sse = True
     modes = MODES
     unasked = (
         "reads and searches files in its directory, runs commands that it knows to be read-only (`ls`, `echo`), and "
@@ -76,6 +77,8 @@ class Claude(Agent):
             path = place.data_dir / "launch" / f"claude-mcp-{hashlib.sha256(config).hexdigest()[:16]}.json"
             files[str(path)] = config
             argv.append(f"--mcp-config={path}")
+        if settings.skills is not None:
+            argv.append(f"--plugin-dir={settings.skills.root}")
         return Launch(argv, ENVIRONMENT, files=files)
 
     def ask_about(self, tool: str, input: Any) -> Ask:
@@ -112,8 +115,9 @@ def mcp_config(servers: Mapping[str, McpServer]) -> bytes:
 
 
 def _mcp_server(name: str, server: McpServer) -> dict[str, Any]:
+    timeout = {} if server.timeout_ms is None else {"timeout": server.timeout_ms}
     if server.url is not None:
-        return {"type": "http", "url": server.url, "headers": server.headers}
-    entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env}
+        return {"type": server.transport or "http", "url": server.url, "headers": server.headers, **timeout}
+    entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env, **timeout}
     # By default the model must search for MCP tools before it can call them.
     return {**entry, "alwaysLoad": True} if name == CLIENT_SERVER else entry

@@ -17,6 +17,7 @@ from .blocks import decoded, text_of
 from .calls import Calls
 from .frames import (
     AnyBlock,
+    ApiUsage,
     Assistant,
     BlockDelta,
     BlockStart,
@@ -61,6 +62,8 @@ class Message(Struct):
     parts: dict[int, Part] = field(default_factory=dict)
     text_item: str | None = None
     """Its last text: the parent of the calls that follow."""
+    counted: bool = False
+    """Its tokens are included in what the turn has spent."""
 
 
 class Messages:
@@ -88,6 +91,7 @@ class Messages:
             case MessageStop():
                 self._abandon(self._message(owner, frame.api_message_id).parts.values())
             case MessageDelta(usage):
+                self._count(self._message(owner, frame.api_message_id), usage)
                 if owner is None:
                     context = self._conversation.turns.context
                     self._conversation.turns.context = Context(context.model, usage.total())
@@ -120,6 +124,11 @@ class Messages:
             return
         facts = {"message": text, "error": frame.error, "api_error_status": frame.api_error_status}
         self._scribe.status("subagent_error", facts, text, parent=self._calls.parent(owner))
+
+    def _count(self, message: Message, usage: ApiUsage) -> None:
+        if not message.counted:
+            message.counted = True
+            self._conversation.turns.spend(usage)
 
     def _begin_message(self, owner: str | None, id: str) -> Message:
         if (before := self._messages.get(owner)) is not None:

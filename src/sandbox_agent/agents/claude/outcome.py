@@ -101,7 +101,7 @@ def usage_of(result: Result, context: Context) -> Usage | None:
     """Everything spent since the last result. The plain `usage` leaves out sub-agents and compaction."""
     models = result.model_usage_since_last_result
     if models is None:
-        return _of_main_loop(result.usage) if result.usage else None
+        return of_model_call(result.usage) if result.usage else None
     total = Usage(0, 0, 0, 0, 0, 0.0)
     for spent in models.values():
         total += _of_model(spent)
@@ -122,7 +122,7 @@ def _of_model(spent: ModelUsage) -> Usage:
     )
 
 
-def _of_main_loop(spent: ApiUsage) -> Usage:
+def of_model_call(spent: ApiUsage) -> Usage:
     parts = (spent.input_tokens, spent.cache_read_input_tokens, spent.cache_creation_input_tokens)
     counts = [part for part in parts if part is not None]
     return Usage(

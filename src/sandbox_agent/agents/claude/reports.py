@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
+from ...schema.mcp import McpState, condition_of
 from .calls import MOST_CALLS
 from .facts import FACTS, IGNORED
 from .frames import (
@@ -111,6 +113,10 @@ class Reports:
             init.claude_code_version,
         )
         self._scribe.uses(model=init.model)
+        self._conversation.mcp = {
+            server.name: McpState(condition_of(server.status), tools=_tools_of(server.name, init.tools))
+            for server in init.mcp_servers
+        }
         self._tell(facts)
 
     def _status(self, status: Status, frame: bytes) -> None:
@@ -124,6 +130,11 @@ class Reports:
         if facts != self._facts:
             self._facts = facts
             self._scribe.status("session", msgspec.to_builtins(facts))
+
+
+def _tools_of(server: str, tools: tuple[str, ...]) -> tuple[str, ...]:
+    prefix = f"mcp__{re.sub('[^A-Za-z0-9_-]', '_', server)}__"
+    return tuple(tool.removeprefix(prefix) for tool in tools if tool.startswith(prefix))
 
 
 def _payload(frame: bytes) -> dict[str, Any]:

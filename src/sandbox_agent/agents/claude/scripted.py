@@ -21,6 +21,7 @@ def offline(model: str, home: Path) -> Offline:
 
 SCRIPTED = Scripted(
     offline,
+    reports_mcp=True,
     other_model=("sonnet", "claude-sonnet-5-5"),
     failed_output="Exit code 3\nto-stderr",
 )

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING
 
 from ...schema.events import StopReason, Usage
 from ..scribe import Turn
-from .frames import Result
-from .outcome import Context, Failure, error_code_of, error_details_of, message_of, stop_reason_of, usage_of
+from .frames import ApiUsage, Result
+from .outcome import (
+    Context,
+    Failure,
+    error_code_of,
+    error_details_of,
+    message_of,
+    of_model_call,
+    stop_reason_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from .conversation import ClaudeConversation
@@ -24,6 +33,7 @@ class Turns:
         self._scribe = conversation.scribe
         self._begun: set[str] = set()  # the awaited prompts that Claude works on
         self._carried: Usage | None = None
+        self._spent: Usage | None = None
         self._own_turn: Turn | None = None
 
     @property
@@ -67,6 +77,13 @@ class Turns:
         self.end(stop_reason, usage)
         return True
 
+    def spend(self, usage: ApiUsage) -> None:
+        """Add the tokens of a model call. Claude reports the cost with the result."""
+        if self._scribe.turn is not None:
+            spent = of_model_call(usage)
+            self._spent = self._spent + spent if self._spent else spent
+            self._scribe.spend(self._spent)
+
     def _is_of_another_turn(self, result: Result) -> bool:
         by_itself = result.origin is not None and result.origin.kind != "human"
         waiting = (
@@ -88,6 +105,7 @@ class Turns:
     def end(self, stop_reason: StopReason, usage: Usage | None) -> None:
         self.failure = None
         self._carried = None
+        self._spent = None
         self._own_turn = None
         self._conversation.messages.end_turn()
         self._scribe.end_turn(stop_reason, usage)

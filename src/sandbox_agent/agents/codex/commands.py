@@ -36,6 +36,7 @@ class McpConfig(Struct, frozen=True, omit_defaults=True):
     env: dict[str, str] = {}
     url: str | None = None
     http_headers: dict[str, str] = {}
+    tool_timeout_sec: float | None = None
 
 
 class ThreadConfig(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +44,20 @@ class ThreadConfig(Struct, frozen=True, omit_defaults=True):
 
     mcp_servers: dict[str, McpConfig] = {}
     model_reasoning_effort: str | None = None
+
+
+class RootPlace(Command, frozen=True, kw_only=True):
+    path: str
+    # A factory: both must be on the wire.
+    type: str = field(default_factory=lambda: "environment")
+    environment_id: str = field(default_factory=lambda: "local")
+
+
+class CapabilityRoot(Command, frozen=True, kw_only=True):
+    """A folder with `skills/<name>/SKILL.md`."""
+
+    id: str
+    location: RootPlace
 
 
 class OpenThread(Command, frozen=True, kw_only=True):
@@ -54,6 +69,7 @@ class OpenThread(Command, frozen=True, kw_only=True):
     approval_policy: Any = None  # a name, or an object with finer switches
     sandbox: str | None = None
     config: ThreadConfig | None = None
+    selected_capability_roots: tuple[CapabilityRoot, ...] = ()
     exclude_turns: bool = False
 
 

@@ -12,9 +12,11 @@ from ...schema.events import Usage
 from ...schema.inputs import PermissionMode, Prompt, Settings
 from ..base import Conversation, Start, Wire
 from .commands import (
+    CapabilityRoot,
     CollaborationMode,
     CollaborationSettings,
     McpConfig,
+    RootPlace,
     SandboxPolicy,
     StartTurn,
     ThreadConfig,
@@ -82,6 +84,7 @@ class CodexConversation(Conversation):
         before = msgspec.structs.asdict(self._spent or Tokens())
         added = msgspec.structs.asdict(tokens)
         self._spent = Tokens(**{name: count + added[name] for name, count in before.items()})
+        self.scribe.spend(usage_of(self._spent))
 
     def take_usage(self) -> Usage | None:
         """Usage of this conversation and its sub-agents since the last turn ended."""
@@ -147,9 +150,22 @@ def plans(settings: Settings) -> bool:
     return "plan" in (settings.agent_mode, settings.permission_mode)
 
 
+def roots_of(settings: Settings) -> tuple[CapabilityRoot, ...]:
+    if settings.skills is None:
+        return ()
+    return (CapabilityRoot(id="session", location=RootPlace(path=settings.skills.root)),)
+
+
 def config_of(settings: Settings) -> ThreadConfig | None:
     servers = {
-        name: McpConfig(server.command, server.args, server.env, server.url, server.headers)
+        name: McpConfig(
+            server.command,
+            server.args,
+            server.env,
+            server.url,
+            server.headers,
+            None if server.timeout_ms is None else server.timeout_ms / 1000,
+        )
         for name, server in settings.mcp.items()
     }
     config = ThreadConfig(servers, settings.variant)

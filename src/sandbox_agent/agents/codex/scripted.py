@@ -56,6 +56,7 @@ def offline(model: str, home: Path) -> Offline:
 
 SCRIPTED = Scripted(
     offline,
+    reports_mcp=True,
     other_model=("gpt-6.1-sol", "gpt-6.1-sol"),
     subagent_model="gpt-6.1-sol",  # it offers sub-agents only to its newer models
     tells_reasons=False,  # its protocol has no text for a declined request

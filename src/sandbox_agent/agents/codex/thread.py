@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.events import StopReason, Usage
+from ...schema.mcp import McpState, condition_of
 from .. import todos
 from ..scribe import Turn as ScribeTurn
 from .errors import failure_of
@@ -205,13 +206,20 @@ class Thread:
                 self.status("title", {"title": name}, name)
             case Warned(message=message):
                 self.scribe.system(message, parent=self.parent)
-            case McpStatus(name=name, status=status, error=error) if status != "starting":
-                self.status("mcp", {"name": name, "status": status, "error": error}, error)
+            case McpStatus():
+                self._hear_mcp(note)
             case Fact():
                 self.status(note.LABEL, msgspec.json.decode(payload))
 
     def status(self, label: str, payload: Any, detail: str | None = None) -> None:
         self.scribe.status(label, payload, detail, parent=self.parent)
+
+    def _hear_mcp(self, note: McpStatus) -> None:
+        if note.name in self.conversation.settings.mcp:
+            self.conversation.mcp[note.name] = McpState(condition_of(note.status), note.error)
+        if note.status != "starting":
+            payload = {"name": note.name, "status": note.status, "error": note.error}
+            self.status("mcp", payload, note.error)
 
     def _hear_error(self, note: ErrorNotice) -> None:
         failure = failure_of(note.error)

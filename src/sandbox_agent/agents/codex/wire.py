@@ -52,7 +52,7 @@ from .commands import (
     OnThread,
     OpenThread,
 )
-from .conversation import OPENING_SANDBOX, CodexConversation, access, config_of, plans, turn_params
+from .conversation import OPENING_SANDBOX, CodexConversation, access, config_of, plans, roots_of, turn_params
 from .errors import failure_of
 from .frames import (
     IGNORED,
@@ -127,6 +127,8 @@ class CodexWire(Wire):
             approval_policy=policy,
             sandbox=OPENING_SANDBOX,
             config=config_of(settings),
+            # Codex remembers them with the thread.
+            selected_capability_roots=() if resumes else roots_of(settings),
             exclude_turns=resumes,
         )
         method = "thread/resume" if resumes else "thread/start"

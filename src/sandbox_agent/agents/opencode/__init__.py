@@ -13,7 +13,7 @@ from ..base import Agent, HttpServer, Launch, Place, Wire
 from ..plain_asks import plain_ask
 from ..scribe import Ask
 from .credentials import sources
-from .settings import settings_files, with_schema
+from .settings import settings_files, with_schema, with_skills
 
 READY = r"opencode server listening on (http://\S+)"
 EVENTS = "/global/event"
@@ -61,6 +61,7 @@ class OpenCode(Agent):
     env_families = ("OPENCODE_", *PROVIDER_KEYS)
     credentials = sources(PROVIDER_KEYS)
     needs_credentials = False
+    reaches_sse = True
     unasked = (
         "reads and searches files in its directory, searches the web, loads skills, starts sub-agents (whose own calls ask); "
         "its plugins run without asking"
@@ -120,7 +121,14 @@ class OpenCode(Agent):
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_EMBEDDED_WEB_UI": "1",
         }
+        if settings.skills is not None:
+            given = place.environ.get("OPENCODE_CONFIG_CONTENT", "")
+            env["OPENCODE_CONFIG_CONTENT"] = with_skills(given, settings.skills.folder)
         return Launch(argv, env, server)
+
+    def server_settings(self, settings: Settings) -> str:
+        # Skills belong to the server: its sessions all see them.
+        return "" if settings.skills is None else settings.skills.root
 
     def ask_about(self, tool: str, input: Any) -> Ask:
         from .tools import kind_of

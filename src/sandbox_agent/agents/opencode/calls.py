@@ -11,7 +11,7 @@ from ...schema.items import ContentPart, arguments_of
 from .conversation import OpenCodeConversation
 from .events import CallRef, PermissionAsked, QuestionAsked
 from .messages import Completed, Failed, FilePart, Pending, Running, ToolMetadata, ToolPart, lenient
-from .permissions import ask_of
+from .permissions import ASKED_QUIETLY, ask_of
 from .tools import changes_of, data_of, kind_of
 
 MOST_ASKED = 4096
@@ -123,11 +123,25 @@ class Calls:
         if not self._is_new_request(asked.id):
             return
         call = self._find(asked.tool)
-        if call and isinstance(call.state, Pending) and bytes(asked.metadata) == b"{}":
+        if self._is_allowed_quietly(asked):
+            self._allow(asked, call)
+        elif call and isinstance(call.state, Pending) and bytes(asked.metadata) == b"{}":
             # Nothing to show yet: the request has overtaken the arguments of its call.
             self._early_asks[call.id] = asked
         else:
             self._tell_ask(asked, call)
+
+    def _is_allowed_quietly(self, asked: PermissionAsked) -> bool:
+        allows_all = self._conversation.settings.permission_mode == "bypass"
+        return allows_all and asked.permission == ASKED_QUIETLY.permission
+
+    def _allow(self, asked: PermissionAsked, call: ToolPart | None) -> None:
+        if call:
+            ask = ask_of(asked, call, self._name(call), asked.permission)
+            self._scribe.calls.changes.expect(call.id, ask.paths or ())
+            if ask.diff:
+                self._diffs[call.id] = ask.diff
+        self._conversation.allow(asked.id)
 
     def _tell_ask(self, asked: PermissionAsked, call: ToolPart | None) -> None:
         permission = self._conversation.tool_name(asked.permission)

@@ -115,6 +115,8 @@ class OpenCodeConversation(Conversation):
         self.plan = Plan()
         self.windows: Mapping[str, int] = {}
         """The context window sizes of models."""
+        self.allow: Callable[[str], None] = lambda key: None
+        """Allows a call without asking anyone."""
         self.feed_back: Callable[[str], None] | None = None
         """Sends the agent the user's feedback on its plan, in the running turn."""
         self._expects_trace = False
@@ -285,6 +287,7 @@ class OpenCodeConversation(Conversation):
             context_window=None if of_sub_agent or model is None else self.windows.get(model),
         )
         self.turn.usage = spent if self.turn.usage is None else self.turn.usage + spent
+        self.scribe.spend(self.turn.usage)
 
     def native_error(self, error: NativeError, *, of_message: bool = False) -> None:
         """`session.error`, or the error that a message ended with: usually the same, reported twice."""

@@ -9,9 +9,10 @@ import msgspec
 from msgspec import Raw
 
 from ...schema.inputs import Settings
+from ...schema.mcp import McpState, condition_of
 from ..base import Ready, Start, StartFailed, Wire
 from .asking import Asking, OnAnswer, path_of
-from .bodies import CreateBody, McpStatus
+from .bodies import CreateBody, McpStatus, ReplyBody
 from .conversation import OpenCodeConversation
 from .messages import Session, lenient
 from .prompts import Prompts, Rules
@@ -56,8 +57,12 @@ class Opening:
         conversation = OpenCodeConversation(self._wire, start)
         conversation.windows = self._windows
         conversation.feed_back = partial(self._prompts.feed_back, conversation)
+        conversation.allow = partial(self._allow, conversation)
         self._threads.add(conversation)
         return conversation
+
+    def _allow(self, conversation: OpenCodeConversation, key: str) -> None:
+        self._asking.tell(conversation, f"/permission/{key}/reply", ReplyBody("once"))
 
     def recorded(self, settings: Settings, native_id: str | None) -> OpenCodeConversation:
         """A conversation that a recorded client began or resumed."""
@@ -129,8 +134,9 @@ class Opening:
             servers: dict[str, McpStatus]
             servers = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}
             state = servers.get(server, McpStatus("failed", failure_in(status, body).message))
+            name = conversation.tool_name(server)
+            conversation.mcp[name] = McpState(condition_of(state.status), state.error)
             if state.status != "connected":
-                name = conversation.tool_name(server)
                 payload = {"server": name, "status": state.status, "error": state.error}
                 conversation.scribe.status("mcp", payload, f"{name}: {state.status}")
             if not conversation.waiting_mcp:

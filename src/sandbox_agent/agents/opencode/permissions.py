@@ -21,6 +21,10 @@ from .tools import MCP_PREFIX, kind_of
 
 APPROVE, DISAPPROVE = "Yes", "No"
 """The answer the agent's own question about a plan expects."""
+ASKED_QUIETLY = PermissionRule("edit", "*", "ask")
+"""In `bypass`, the adapter itself allows edits. The request has the diff, which a result may lack, and gives us time
+to read the file before it changes.
+"""
 ASKED = ("bash", "edit", "webfetch", f"{MCP_PREFIX}*")
 _TOOL_OUTPUT = "*/opencode/tool-output/*"  # where the agent keeps its own long outputs
 _PLANS = "*/opencode/plans/*"  # where it keeps its plans outside of a repository
@@ -35,11 +39,15 @@ def session_rules(
 
     `plan_file`: the session plans, and may write this file.
     """
-    denied = tuple(PermissionRule(f"{server}_*", "*", "deny") for server in foreign_servers)
+    denied = denials(foreign_servers)
     if mode == "bypass":
-        # Sub-agents inherit rules about directories, so this one is named.
-        allowed = (PermissionRule("*", "*", "allow"), PermissionRule("external_directory", "*", "allow"))
-        return (*allowed, *denied)
+        return (
+            PermissionRule("*", "*", "allow"),
+            # Sub-agents inherit rules about directories, so this one is named.
+            PermissionRule("external_directory", "*", "allow"),
+            ASKED_QUIETLY,
+            *denied,
+        )
     # The daemon decides what a mode may do: in all others the agent asks.
     return (
         *(PermissionRule(name, "*", "ask") for name in (*ASKED, "external_directory", "doom_loop")),
@@ -47,6 +55,10 @@ def session_rules(
         *_plan_rules(plan_file),
         *denied,
     )
+
+
+def denials(servers: Iterable[str]) -> tuple[PermissionRule, ...]:
+    return tuple(PermissionRule(f"{server}_*", "*", "deny") for server in servers)
 
 
 def _plan_rules(plan_file: str | None) -> tuple[PermissionRule, ...]:

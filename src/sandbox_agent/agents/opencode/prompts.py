@@ -13,7 +13,7 @@ from .bodies import CommandBody, PermissionRule, PromptBody, PromptModel, Sessio
 from .bootstrap import Bootstrap
 from .conversation import OpenCodeConversation, PendingPrompt
 from .messages import lenient
-from .permissions import session_rules
+from .permissions import denials, session_rules
 from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
 
@@ -159,7 +159,7 @@ class Rules:
 
     def deny_neighbours(self, conversation: OpenCodeConversation) -> None:
         for neighbour in self._neighbours(conversation):
-            self._add(neighbour, session_rules("bypass", conversation.mcp_servers())[2:])
+            self._add(neighbour, denials(conversation.mcp_servers()))
 
     def _add(self, conversation: OpenCodeConversation, rules: tuple[PermissionRule, ...]) -> None:
         """Add rules to a session's: the last match wins. No prompt is sent before they are in force."""

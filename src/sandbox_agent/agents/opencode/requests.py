@@ -75,10 +75,11 @@ def session_model(settings: Settings) -> bodies.SessionModel | None:
 
 
 def mcp_config(server: McpServer) -> dict[str, object]:
+    timeout = {} if server.timeout_ms is None else {"timeout": server.timeout_ms}
     if server.url is not None:
-        return {"type": "remote", "url": server.url, "headers": server.headers, "enabled": True}
+        return {"type": "remote", "url": server.url, "headers": server.headers, "enabled": True, **timeout}
     command = [server.command or "", *server.args]
-    return {"type": "local", "command": command, "environment": server.env, "enabled": True}
+    return {"type": "local", "command": command, "environment": server.env, "enabled": True, **timeout}
 
 
 def failure_in(status: int, body: Raw) -> Failure:

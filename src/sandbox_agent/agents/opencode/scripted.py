@@ -77,7 +77,7 @@ def _config(model_url: str) -> dict[str, Any]:
 
 SCRIPTED = Scripted(
     offline,
+    reports_mcp=True,
     other_model=("scripted-anthropic/scripted-a", "scripted-a"),
-    writes_unseen=True,
     ends_when_rejected=True,
 )

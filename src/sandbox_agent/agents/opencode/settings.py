@@ -5,6 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
 
 _NAMES = ("opencode.json", "opencode.jsonc")
 _SCHEMA = b'{\n  "$schema": "https://opencode.ai/config.json",'
@@ -28,3 +31,17 @@ def settings_files(directory: str, environ: Mapping[str, str]) -> Iterator[str]:
 def with_schema(settings: bytes) -> bytes:
     """Adds a schema to a file that names none."""
     return settings if b'"$schema"' in settings else _BEGINNING.sub(lambda _: _SCHEMA, settings, count=1)
+
+
+def with_skills(settings: str, folder: str) -> str:
+    """Adds a folder of skills to settings that the user may have in a variable. Settings that are not plain JSON
+    are kept, and the skills are not found."""
+    try:
+        given = msgspec.json.decode(settings or "{}", type=dict[str, Any])
+    except msgspec.DecodeError:
+        return settings
+    skills = given.get("skills")
+    skills = skills if isinstance(skills, dict) else {}
+    paths = skills.get("paths")
+    paths = paths if isinstance(paths, list) else []
+    return msgspec.json.encode({**given, "skills": {**skills, "paths": [*paths, folder]}}).decode()

@@ -102,6 +102,8 @@ class Pi(Agent):
             argv += ["--model", settings.model]
         if settings.variant:
             argv += ["--thinking", settings.variant]
+        for folder in settings.skills.folders() if settings.skills else ():
+            argv += ["--skill", folder]
         env = {"PI_SKIP_VERSION_CHECK": "1"}
         if not settings.mcp:
             return Launch(argv, env)
@@ -136,6 +138,8 @@ class Pi(Agent):
 def _server(server: McpServer) -> dict[str, object]:
     """An entry as in `mcp.json`. By default Pi hides MCP tools from the model behind a script tool."""
     entry: dict[str, object] = {"exposure": "direct"}
+    if server.timeout_ms is not None:
+        entry["timeout"] = server.timeout_ms / 1000
     if server.command is not None:
         return {**entry, "command": server.command, "args": server.args, "env": server.env}
     return {**entry, "url": server.url, "headers": server.headers}

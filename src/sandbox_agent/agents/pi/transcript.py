@@ -76,6 +76,7 @@ class PiConversation(Conversation):
         spent = usage.universal() if usage else None
         if spent and self.scribe.turn:
             self.usage = self.usage + spent if self.usage else spent
+            self.scribe.spend(self.usage)
 
     # -- events
 

@@ -13,6 +13,7 @@ from ...schema.events import (
     QuestionRequested,
     Source,
     StopReason,
+    Usage,
     decode_data,
 )
 from ...schema.inputs import Rule
@@ -131,3 +132,5 @@ class Turn(Struct):
     """An `error` event was written in this turn: one failure is one event."""
     stop_reason: StopReason | None = None
     """Why we ended it ourselves, whatever reason the agent gives."""
+    spent: Usage | None = None
+    """What it has spent so far, if the agent says so while it works; replaced, never changed in place."""

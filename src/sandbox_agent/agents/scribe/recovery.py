@@ -21,10 +21,9 @@ from ...schema.events import (
     TurnStarted,
 )
 from ...schema.items import Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
-from ...schema.tools import ToolRequest
+from ...schema.tools import TOOL_REQUEST, ToolRequest
 from .drafts import Pending, Turn, Waited
 from .open_items import OpenCall, OpenText
-from .requests import TOOL_REQUEST
 from .scribe import Scribe
 
 

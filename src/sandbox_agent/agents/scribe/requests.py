@@ -23,14 +23,11 @@ from ...schema.events import (
 )
 from ...schema.items import Item, ItemStatus, Json, StatusPart
 from ...schema.policy import RuleReference
-from ...schema.tools import ToolOutcome, ToolRequest
+from ...schema.tools import TOOL_REQUEST, ToolOutcome, ToolRequest
 from .calls import Calls, one_line
 from .drafts import Ask, Pending, ToolAsked, ToolDone, Waited, encode
 from .open_items import OpenCall
 from .pen import Pen
-
-TOOL_REQUEST = "tool_request"
-"""The label of the status item that says that a client has to answer a call."""
 
 
 class Requests:

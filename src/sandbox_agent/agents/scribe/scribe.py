@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ...schema.events import SessionEnded, SessionMetadata, Source
+from ...schema.events import SessionEnded, SessionMetadata, Source, Usage
 from ...schema.sessions import Used
 from ...schema.world import World
 from .calls import Calls
@@ -64,6 +64,7 @@ class Scribe:
         self.ask, self.decide, self.withdraw = requests.ask, requests.decide, requests.withdraw
         self.question, self.plan, self.answer = requests.question, requests.plan, requests.answer
         self.start_turn, self.end_turn, self.abandon = turns.start_turn, turns.end_turn, turns.abandon
+        self.spend = turns.spend
         self.end_session, self.agent_left, self.crash = turns.end_session, turns.agent_left, turns.crash
         self.close_background, self.nothing_open = turns.close_background, turns.nothing_open
 
@@ -94,6 +95,11 @@ class Scribe:
     @property
     def turn(self) -> Turn | None:
         return self.pen.turn
+
+    @property
+    def spent(self) -> Usage | None:
+        """What the open turn has spent so far, if the agent says so."""
+        return self.pen.turn.spent if self.pen.turn else None
 
     @property
     def pending(self) -> dict[str, Pending]:

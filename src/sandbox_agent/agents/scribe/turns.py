@@ -77,6 +77,13 @@ class Turns:
             pen.turn = turn
             self._requests.begin_turn()
 
+    def spend(self, total: Usage | None) -> None:
+        """Report what the open turn has spent so far, all of it. Budgets are checked with every report."""
+        pen = self._pen
+        if pen.turn is not None and total is not None and total != pen.turn.spent:
+            pen.turn.spent = total
+            pen.touch()
+
     def end_turn(
         self,
         stop_reason: StopReason,
@@ -85,7 +92,10 @@ class Turns:
         duration_ms: int | None = None,
         source: Source = "agent",
     ) -> None:
-        """Close what the turn left open, then the turn. Does nothing without an open turn."""
+        """Close what the turn left open, then the turn. Does nothing without an open turn.
+
+        Without `usage`, the turn has spent what was reported while it ran.
+        """
         pen, turn = self._pen, self._pen.turn
         if turn is None:
             return
@@ -95,6 +105,7 @@ class Turns:
             duration_ms = round((pen.world.clock() - turn.began) * 1000)
         waiting_ms = min(duration_ms, round(self._requests.waited.seconds * 1000))
         reason = turn.stop_reason or stop_reason
+        usage = turn.spent if usage is None else usage
         pen.write(TurnEnded(turn.id, TurnMetadata(reason, duration_ms, usage, waiting_ms)), source)
         pen.turn = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -19,8 +19,10 @@ from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
 from ..discovery import find_address
 from ..failures import error_of, unreadable
+from ..function_tool import FunctionTool, ToolSource
 from ..raw import RawResponse, raw_response, recording
 from ..retry import Retry
+from ..toolbox import Toolboxes, tools_from
 from .operations import AsyncOperations
 from .session import AsyncSession
 from .stream import frames
@@ -50,6 +52,7 @@ class AsyncSandboxAgent(AsyncOperations):
         self.transport = AsyncTransport(target, http=http, timeout=timeout, retry=retry)
         self.on_permission = on_permission
         self.on_question = on_question
+        self.toolboxes = Toolboxes()
 
     @classmethod
     def connect(
@@ -128,8 +131,12 @@ class AsyncSandboxAgent(AsyncOperations):
         """The daemon's address and token, e.g. to open the inspector."""
         return await self.transport.address()
 
-    def session(self, session_id: str) -> AsyncSession:
-        """A handle on an existing session. Sends nothing."""
+    def session(self, session_id: str, *, tools: Iterable[ToolSource] = ()) -> AsyncSession:
+        """A handle on an existing session. Sends nothing.
+
+        - `tools`: The functions of tools that the session was created with, e.g. after a restart of your program.
+        """
+        self.toolboxes.add(session_id, tools_from(tools))
         return AsyncSession(self, session_id)
 
     async def exec(
@@ -200,10 +207,14 @@ class AsyncSandboxAgent(AsyncOperations):
         drawn = session_id is None
         name = random_id("ses") if session_id is None else session_id
         # Only this client can have taken an id generated here: then the response was lost, not the request.
-        request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
+        tools = tools_from(settings.get("tools") or ())
+        offered = [tool.offered if isinstance(tool, FunctionTool) else tool for tool in tools]
+        body = {**settings, "tools": offered}
+        request = call("POST", session_path(name), body=body, settled=409 if drawn else None)
         answer = await self.transport.send(request)
         if answer.content:
             created = await self._decoded(answer, CreatedSession)
             if not created.healthy:
                 raise error_of({**(created.error or {}), "sessionId": name})
+        self.toolboxes.add(name, tools)
         return AsyncSession(self, name)

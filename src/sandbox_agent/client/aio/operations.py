@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...schema.answers import (
+    AgentInfo,
     AgentList,
     Commands,
     EventPage,
@@ -36,6 +37,8 @@ from ...schema.files import (
     Unpacked,
 )
 from ...schema.inputs import Attachment, McpServer, PermissionMode
+from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
     BytesWritten,
@@ -49,9 +52,12 @@ from ...schema.processes import (
     TerminalSize,
 )
 from ...schema.sessions import SessionInfo
-from ...schema.tools import Tool, ToolImage
+from ...schema.skills import SkillList, SkillsConfig, SkillSource
+from ...schema.tools import ToolImage
+from ...schema.usage import UsageReport
 from ..call import Answer, call, new_key, segment
 from ..events import Event
+from ..function_tool import ToolSource
 from ..misuse import AsyncGuard
 from ..pages import PageOfEvents, decoded
 from .session_list import AsyncSessionList
@@ -71,9 +77,29 @@ class AsyncAgents(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def list(self) -> AgentList:
-        """List all agents with their install state, version, credentials and capabilities."""
-        return await self._client.ask(call("GET", "/v1/agents"), AgentList)
+    async def list(self, *, config: bool = False, no_cache: bool = False) -> AgentList:
+        """List all agents with their install state, version, credentials and capabilities.
+
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/agents", query={"config": config, "noCache": no_cache}), AgentList
+        )
+
+    async def get(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """Show an agent with its install state, version, credentials and capabilities.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `config`: Include what a session may choose: models, modes, variants, permissions.
+        - `no_cache`: Accepted for older clients. It has no effect.
+
+        Raises `UnsupportedAgent`.
+        """
+        return await self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}", query={"config": config, "noCache": no_cache}),
+            AgentInfo,
+        )
 
     async def install(
         self,
@@ -150,9 +176,11 @@ class AsyncSessions(AsyncGuard):
         title: str | None = None,
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
+        skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
-        tools: Sequence[Tool] = (),
+        limits: Limits | None = None,
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
@@ -171,8 +199,10 @@ class AsyncSessions(AsyncGuard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
+        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -193,8 +223,10 @@ class AsyncSessions(AsyncGuard):
                 "title": title,
                 "env": env,
                 "mcp": mcp,
+                "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -213,9 +245,11 @@ class AsyncSessions(AsyncGuard):
         title: str | None = None,
         env: Mapping[str, str] | None = None,
         mcp: Mapping[str, McpServer] | None = None,
+        skills: SkillsConfig | None = None,
         turn_timeout_ms: int | None = None,
         policy: Sequence[PolicyRule] = (),
-        tools: Sequence[Tool] = (),
+        limits: Limits | None = None,
+        tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.
@@ -233,8 +267,10 @@ class AsyncSessions(AsyncGuard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
+        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
+        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
 
@@ -255,8 +291,10 @@ class AsyncSessions(AsyncGuard):
                 "title": title,
                 "env": env,
                 "mcp": mcp,
+                "skills": skills,
                 "turnTimeoutMs": turn_timeout_ms,
                 "policy": policy,
+                "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
             },
@@ -291,8 +329,11 @@ class AsyncSessions(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `title`: Title to display.
@@ -302,6 +343,7 @@ class AsyncSessions(AsyncGuard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -317,6 +359,7 @@ class AsyncSessions(AsyncGuard):
                     "agentMode": agent_mode,
                     "permissionMode": permission_mode,
                     "policy": policy,
+                    "limits": limits,
                 },
             ),
             SessionInfo,
@@ -340,6 +383,7 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
@@ -349,6 +393,7 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -358,7 +403,13 @@ class AsyncSessions(AsyncGuard):
                 "POST",
                 f"/v1/sessions/{segment(session_id)}/messages",
                 headers={"Idempotency-Key": idempotency_key or new_key()},
-                body={"message": message, "attachments": attachments, "fresh": fresh, "command": command},
+                body={
+                    "message": message,
+                    "attachments": attachments,
+                    "fresh": fresh,
+                    "command": command,
+                    "clientId": client_id,
+                },
             ),
             SentMessage,
         )
@@ -392,6 +443,24 @@ class AsyncSessions(AsyncGuard):
         Raises `SessionNotFound`.
         """
         await self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/suspend"))
+
+    async def mcp(self, session_id: str) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/mcp"), McpServerList)
+
+    async def skills(self, session_id: str) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+
+        Raises `SessionNotFound`.
+        """
+        return await self._client.ask(call("GET", f"/v1/sessions/{segment(session_id)}/skills"), SkillList)
 
     async def queue(self, session_id: str, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.
@@ -527,6 +596,7 @@ class AsyncSessions(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> AsyncTurn:
         """Send a message and stream the events of its turn until it ends.
 
@@ -536,6 +606,7 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -866,6 +937,153 @@ class AsyncChanges(AsyncGuard):
         """
         return await self._client.ask(
             call("POST", f"/v1/sessions/{segment(session_id)}/changes/undo", body={}), Reverted
+        )
+
+
+class AsyncConfig(AsyncGuard):
+    """MCP servers and skills for all sessions of a directory."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def get_mcp(self, directory: str, mcp_name: str) -> McpServer:
+        """Show an MCP server of a directory.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+
+        Raises `InvalidRequest`, `NotFound`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}), McpServer
+        )
+
+    async def set_mcp(
+        self,
+        directory: str,
+        mcp_name: str,
+        *,
+        type: Literal["local", "stdio", "remote", "http"] | None = None,
+        command: str | None = None,
+        args: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        url: str | None = None,
+        transport: Literal["http", "sse"] | None = None,
+        headers: Mapping[str, str] | None = None,
+        env_headers: Mapping[str, str] | None = None,
+        bearer_token_env_var: str | None = None,
+        enabled: bool | None = None,
+        timeout_ms: int | None = None,
+        oauth: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add an MCP server to a directory, or replace it.
+
+        Sessions that are created in the directory from then on get it, unless they have a server of that
+        name.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+        - `type`: `local` with `command`, or `remote` with `url`.
+        - `command`: Program of a local server.
+        - `args`: Arguments of the program.
+        - `env`: Environment variables of the program.
+        - `cwd`: Working directory of the program, relative to the session's.
+        - `url`: URL of a remote server.
+        - `transport`: How to talk to the URL (default: `http`).
+        - `headers`: Headers for the URL.
+        - `env_headers`: Headers whose values are in variables.
+        - `bearer_token_env_var`: Variable with the token for the header `Authorization`.
+        - `enabled`: `false` leaves the server out.
+        - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
+        - `oauth`: Not supported: send a token in a header.
+
+        Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
+        """
+        await self._client.send(
+            call(
+                "PUT",
+                "/v1/config/mcp",
+                query={"directory": directory, "mcpName": mcp_name},
+                body={
+                    "type": type,
+                    "command": command,
+                    "args": args,
+                    "env": env,
+                    "cwd": cwd,
+                    "url": url,
+                    "transport": transport,
+                    "headers": headers,
+                    "envHeaders": env_headers,
+                    "bearerTokenEnvVar": bearer_token_env_var,
+                    "enabled": enabled,
+                    "timeoutMs": timeout_ms,
+                    "oauth": oauth,
+                },
+            )
+        )
+
+    async def delete_mcp(self, directory: str, mcp_name: str) -> None:
+        """Remove an MCP server from a directory. Sessions that have it keep it.
+
+        - `directory`: Absolute path of the directory.
+        - `mcp_name`: Name of the MCP server.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        await self._client.send(
+            call("DELETE", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}, settled=404)
+        )
+
+    async def get_skills(self, directory: str, skill_name: str) -> SkillsConfig:
+        """Show an entry of the skills of a directory.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+
+        Raises `InvalidRequest`, `NotFound`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/config/skills", query={"directory": directory, "skillName": skill_name}),
+            SkillsConfig,
+        )
+
+    async def set_skills(self, directory: str, skill_name: str, sources: Sequence[SkillSource]) -> None:
+        """Add skills to a directory, or replace them.
+
+        Sessions that are created in the directory from then on get them. Their sources are read at that
+        time.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+        - `sources`: Where the skills come from.
+
+        Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
+        """
+        await self._client.send(
+            call(
+                "PUT",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name},
+                body={"sources": sources},
+            )
+        )
+
+    async def delete_skills(self, directory: str, skill_name: str) -> None:
+        """Remove skills from a directory. Sessions that have them keep them.
+
+        - `directory`: Absolute path of the directory.
+        - `skill_name`: Name of the entry.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        await self._client.send(
+            call(
+                "DELETE",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name},
+                settled=404,
+            )
         )
 
 
@@ -1404,6 +1622,35 @@ class AsyncProcesses(AsyncGuard):
         return AsyncTerminal(self._client.transport, process_id)
 
 
+class AsyncUsage(AsyncGuard):
+    """Show what turns have spent."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def get(
+        self,
+        *,
+        by: Literal["agent", "model", "session", "day"] = "day",
+        since: str | None = None,
+        until: str | None = None,
+    ) -> UsageReport:
+        """Sum up tokens and cost, as the agents reported them.
+
+        Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any
+        known value is absent. Turns of deleted sessions are included.
+
+        - `by`: How to group the turns.
+        - `since`: Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.
+        - `until`: Only turns that ended before this time.
+
+        Raises `InvalidRequest`, `Unavailable`.
+        """
+        return await self._client.ask(
+            call("GET", "/v1/usage", query={"by": by, "from": since, "to": until}), UsageReport
+        )
+
+
 class AsyncSystem(AsyncGuard):
     """Health and metrics of the daemon."""
 
@@ -1440,6 +1687,8 @@ class AsyncOperations(AsyncGuard):
         self.attachments = AsyncAttachments(client)
         self.events = AsyncEvents(client)
         self.changes = AsyncChanges(client)
+        self.config = AsyncConfig(client)
         self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
+        self.usage = AsyncUsage(client)
         self.system = AsyncSystem(client)

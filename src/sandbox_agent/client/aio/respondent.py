@@ -1,13 +1,18 @@
-"""Answers an agent's requests with the program's callbacks."""
+"""Answers an agent's requests with the program's callbacks and functions."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ...errors import Conflict, NotFound
+from ...errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge
 from ...schema.events import PermissionRequested, QuestionRequested
+from ...schema.tools import ToolOutcome, ToolRequest
 from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited, decision_of
+from ..function_tool import FunctionTool
+from ..toolbox import failure_of, outcome_of
+from ..waiting import in_thread
 
 if TYPE_CHECKING:
     from .session import AsyncSession
@@ -24,10 +29,14 @@ class AsyncRespondent:
         self._on_question = on_question
 
     async def answer(self, request: Request) -> bool:
-        """False if it is pending and there is no callback for it."""
-        if isinstance(request, PermissionRequested):
-            return await self._permit(request)
-        return await self._reply(request)
+        """False if it is pending and nothing here can answer it."""
+        match request:
+            case PermissionRequested():
+                return await self._permit(request)
+            case QuestionRequested():
+                return await self._reply(request)
+            case ToolRequest():
+                return await self._call(request)
 
     async def _permit(self, request: PermissionRequested) -> bool:
         permissions = self._session.permissions
@@ -56,3 +65,36 @@ class AsyncRespondent:
             else:
                 await questions.reply(request.question_id, answer.answers)
         return True
+
+    async def _call(self, request: ToolRequest) -> bool:
+        toolbox = self._session.client.toolboxes.of(self._session.id)
+        function = toolbox.functions.get(request.name)
+        if function is None:
+            return not await self._waits(request)
+        with toolbox.claim(request.call_id) as is_ours:
+            if is_ours and await self._waits(request):
+                await self._return(request, await _outcome_of(function, request))
+        return True
+
+    async def _waits(self, request: ToolRequest) -> bool:
+        waiting = (await self._session.tool_calls.list()).tool_calls
+        return any(pending.call_id == request.call_id for pending in waiting)
+
+    async def _return(self, request: ToolRequest, outcome: ToolOutcome) -> None:
+        reply = self._session.tool_calls.reply
+        with suppress(Conflict, NotFound):
+            if outcome.failed:
+                await reply(request.call_id, error=outcome.output)
+                return
+            try:
+                await reply(request.call_id, output=outcome.output, images=outcome.images)
+            except (InvalidRequest, PayloadTooLarge) as refused:
+                await reply(request.call_id, error=f"the result of the tool was refused: {refused}")
+
+
+async def _outcome_of(function: FunctionTool, request: ToolRequest) -> ToolOutcome:
+    """Run the function. Any error is the agent's to read; only an interruption ends the turn's reader."""
+    try:
+        return outcome_of(await awaited(await in_thread(partial(function.run, request.arguments))))
+    except Exception as error:
+        return failure_of(request.name, error)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
+from ...schema.events import ItemStarted
 from ...schema.inputs import Attachment
+from ...schema.tools import tool_request_in
 from ..asking import OnPermission, OnQuestion
 from ..call import new_key
 from ..events import Event
@@ -48,7 +51,7 @@ class AsyncSession(AsyncSessionOperations):
         - `on_permission`: Called when the agent asks to use a tool; returns "once", "always" or "reject".
         - `on_question`: Called when the agent asks a question; returns the answer, or None to reject.
         - `timeout`: Seconds that the turn may take from its first read. Then it is cancelled, and `TurnTimeout` is raised.
-        - `answer_timeout`: Seconds that a permission or question without a callback may wait. Then `AnswerNeeded` is raised,
+        - `answer_timeout`: Seconds that a permission, a question or a call of a tool may wait if nothing here answers it. Then `AnswerNeeded` is raised,
           and the turn continues. None waits for another client to answer.
         - `raise_on_error`: Whether `text()` and `result()` raise `TurnFailed` for a turn that ended with the stop reason
           `error`, `limit` or `outcome_unknown`. Iterating over events never raises it.
@@ -82,6 +85,21 @@ class AsyncSession(AsyncSessionOperations):
                 yield event
                 offset = event.sequence
             more = page.has_more
+
+    async def serve_tools(self) -> None:
+        """Answer calls of this session's tools until the session ends, whoever sent the prompt.
+
+        A turn that you follow answers them by itself. This is for other cases: another program sends the prompts, or you use
+        `send_message()`. Give the functions to `sessions.create()` or `client.session()`.
+        """
+        respondent = AsyncRespondent(self, None, None)
+        offset = (await self.get()).event_count
+        for waiting in (await self.tool_calls.list()).tool_calls:
+            await respondent.answer(waiting)
+        async with aclosing(session_events(self.client.transport, self.id, offset, False)) as events:
+            async for event in events:
+                if isinstance(event.data, ItemStarted) and (asked := tool_request_in(event.data.item)):
+                    await respondent.answer(asked)
 
     async def transcript(self) -> Transcript:
         """The transcript of the whole session: messages, tools, diffs, usage."""

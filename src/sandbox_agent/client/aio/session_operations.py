@@ -18,8 +18,11 @@ from ...schema.answers import (
 )
 from ...schema.changes import ChangeList, Reverted
 from ...schema.inputs import Attachment, PermissionMode
+from ...schema.limits import Limits
+from ...schema.mcp import McpServerList
 from ...schema.policy import PolicyList, PolicyRule
 from ...schema.sessions import SessionInfo
+from ...schema.skills import SkillList
 from ...schema.tools import ToolImage
 from ..call import Answer
 from ..misuse import AsyncGuard
@@ -248,8 +251,11 @@ class AsyncSessionOperations(AsyncGuard):
         agent_mode: str | None = None,
         permission_mode: PermissionMode | None = None,
         policy: Sequence[PolicyRule] | None = None,
+        limits: Limits | None = None,
     ) -> SessionInfo:
-        """Change the title, model, variant, modes or rules of a session; while it runs if the agent supports that.
+        """Change the title, model, variant, modes, rules or limits of a session; while it runs if the agent supports that.
+
+        Queued messages that a limit kept waiting start as soon as it is raised.
 
         - `title`: Title to display.
         - `model`: Model to use.
@@ -258,6 +264,7 @@ class AsyncSessionOperations(AsyncGuard):
         - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
           not for plain edits inside the directory, `bypass` never; `plan` is read-only.
         - `policy`: Replaces the session's rules.
+        - `limits`: Limits to change; null removes one, the others stay.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `SessionNotFound`, `Conflict`, `Unavailable`.
@@ -270,6 +277,7 @@ class AsyncSessionOperations(AsyncGuard):
             agent_mode=agent_mode,
             permission_mode=permission_mode,
             policy=policy,
+            limits=limits,
         )
 
     async def delete(self) -> None:
@@ -287,6 +295,7 @@ class AsyncSessionOperations(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
 
@@ -295,6 +304,7 @@ class AsyncSessionOperations(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -306,6 +316,7 @@ class AsyncSessionOperations(AsyncGuard):
             fresh=fresh,
             idempotency_key=idempotency_key,
             command=command,
+            client_id=client_id,
         )
 
     async def cancel(self) -> None:
@@ -331,6 +342,20 @@ class AsyncSessionOperations(AsyncGuard):
         Raises `SessionNotFound`.
         """
         await self.client.sessions.suspend(self.id)
+
+    async def mcp(self) -> McpServerList:
+        """List a session's MCP servers, with the state and the tools that its agent reports.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.mcp(self.id)
+
+    async def skills(self) -> SkillList:
+        """List a session's skills, with their sources and commits.
+
+        Raises `SessionNotFound`.
+        """
+        return await self.client.sessions.skills(self.id)
 
     async def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -21,8 +21,10 @@ from ..call import Address, Answer, Call, call, session_path
 from ..child import Child, child_of_program
 from ..discovery import find_address
 from ..failures import error_of, unreadable
+from ..function_tool import FunctionTool, ToolSource
 from ..raw import RawResponse, raw_response, recording
 from ..retry import Retry
+from ..toolbox import Toolboxes, tools_from
 from .operations import Operations
 from .session import Session
 from .stream import frames
@@ -52,6 +54,7 @@ class SandboxAgent(Operations):
         self.transport = Transport(target, http=http, timeout=timeout, retry=retry)
         self.on_permission = on_permission
         self.on_question = on_question
+        self.toolboxes = Toolboxes()
 
     @classmethod
     def connect(
@@ -130,8 +133,12 @@ class SandboxAgent(Operations):
         """The daemon's address and token, e.g. to open the inspector."""
         return self.transport.address()
 
-    def session(self, session_id: str) -> Session:
-        """A handle on an existing session. Sends nothing."""
+    def session(self, session_id: str, *, tools: Iterable[ToolSource] = ()) -> Session:
+        """A handle on an existing session. Sends nothing.
+
+        - `tools`: The functions of tools that the session was created with, e.g. after a restart of your program.
+        """
+        self.toolboxes.add(session_id, tools_from(tools))
         return Session(self, session_id)
 
     def exec(
@@ -200,10 +207,14 @@ class SandboxAgent(Operations):
         drawn = session_id is None
         name = random_id("ses") if session_id is None else session_id
         # Only this client can have taken an id generated here: then the response was lost, not the request.
-        request = call("POST", session_path(name), body=settings, settled=409 if drawn else None)
+        tools = tools_from(settings.get("tools") or ())
+        offered = [tool.offered if isinstance(tool, FunctionTool) else tool for tool in tools]
+        body = {**settings, "tools": offered}
+        request = call("POST", session_path(name), body=body, settled=409 if drawn else None)
         answer = self.transport.send(request)
         if answer.content:
             created = self._decoded(answer, CreatedSession)
             if not created.healthy:
                 raise error_of({**(created.error or {}), "sessionId": name})
+        self.toolboxes.add(name, tools)
         return Session(self, name)

@@ -1,15 +1,20 @@
-"""Answers an agent's requests with the program's callbacks."""
+"""Answers an agent's requests with the program's callbacks and functions."""
 
 # Written by `make gen` from aio/respondent.py.
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ...errors import Conflict, NotFound
+from ...errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge
 from ...schema.events import PermissionRequested, QuestionRequested
+from ...schema.tools import ToolOutcome, ToolRequest
 from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited_here, decision_of
+from ..function_tool import FunctionTool
+from ..toolbox import failure_of, outcome_of
+from ..waiting import at_once
 
 if TYPE_CHECKING:
     from .session import Session
@@ -26,10 +31,14 @@ class Respondent:
         self._on_question = on_question
 
     def answer(self, request: Request) -> bool:
-        """False if it is pending and there is no callback for it."""
-        if isinstance(request, PermissionRequested):
-            return self._permit(request)
-        return self._reply(request)
+        """False if it is pending and nothing here can answer it."""
+        match request:
+            case PermissionRequested():
+                return self._permit(request)
+            case QuestionRequested():
+                return self._reply(request)
+            case ToolRequest():
+                return self._call(request)
 
     def _permit(self, request: PermissionRequested) -> bool:
         permissions = self._session.permissions
@@ -58,3 +67,36 @@ class Respondent:
             else:
                 questions.reply(request.question_id, answer.answers)
         return True
+
+    def _call(self, request: ToolRequest) -> bool:
+        toolbox = self._session.client.toolboxes.of(self._session.id)
+        function = toolbox.functions.get(request.name)
+        if function is None:
+            return not self._waits(request)
+        with toolbox.claim(request.call_id) as is_ours:
+            if is_ours and self._waits(request):
+                self._return(request, _outcome_of(function, request))
+        return True
+
+    def _waits(self, request: ToolRequest) -> bool:
+        waiting = (self._session.tool_calls.list()).tool_calls
+        return any(pending.call_id == request.call_id for pending in waiting)
+
+    def _return(self, request: ToolRequest, outcome: ToolOutcome) -> None:
+        reply = self._session.tool_calls.reply
+        with suppress(Conflict, NotFound):
+            if outcome.failed:
+                reply(request.call_id, error=outcome.output)
+                return
+            try:
+                reply(request.call_id, output=outcome.output, images=outcome.images)
+            except (InvalidRequest, PayloadTooLarge) as refused:
+                reply(request.call_id, error=f"the result of the tool was refused: {refused}")
+
+
+def _outcome_of(function: FunctionTool, request: ToolRequest) -> ToolOutcome:
+    """Run the function. Any error is the agent's to read; only an interruption ends the turn's reader."""
+    try:
+        return outcome_of(awaited_here(at_once(partial(function.run, request.arguments))))
+    except Exception as error:
+        return failure_of(request.name, error)

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from ...schema.events import ItemStarted
 from ...schema.inputs import Attachment
+from ...schema.tools import tool_request_in
 from ..asking import OnPermission, OnQuestion
 from ..call import new_key
 from ..events import Event
@@ -50,7 +53,7 @@ class Session(SessionOperations):
         - `on_permission`: Called when the agent asks to use a tool; returns "once", "always" or "reject".
         - `on_question`: Called when the agent asks a question; returns the answer, or None to reject.
         - `timeout`: Seconds that the turn may take from its first read. Then it is cancelled, and `TurnTimeout` is raised.
-        - `answer_timeout`: Seconds that a permission or question without a callback may wait. Then `AnswerNeeded` is raised,
+        - `answer_timeout`: Seconds that a permission, a question or a call of a tool may wait if nothing here answers it. Then `AnswerNeeded` is raised,
           and the turn continues. None waits for another client to answer.
         - `raise_on_error`: Whether `text()` and `result()` raise `TurnFailed` for a turn that ended with the stop reason
           `error`, `limit` or `outcome_unknown`. Iterating over events never raises it.
@@ -80,6 +83,21 @@ class Session(SessionOperations):
                 yield event
                 offset = event.sequence
             more = page.has_more
+
+    def serve_tools(self) -> None:
+        """Answer calls of this session's tools until the session ends, whoever sent the prompt.
+
+        A turn that you follow answers them by itself. This is for other cases: another program sends the prompts, or you use
+        `send_message()`. Give the functions to `sessions.create()` or `client.session()`.
+        """
+        respondent = Respondent(self, None, None)
+        offset = (self.get()).event_count
+        for waiting in (self.tool_calls.list()).tool_calls:
+            respondent.answer(waiting)
+        with closing(session_events(self.client.transport, self.id, offset, False)) as events:
+            for event in events:
+                if isinstance(event.data, ItemStarted) and (asked := tool_request_in(event.data.item)):
+                    respondent.answer(asked)
 
     def transcript(self) -> Transcript:
         """The transcript of the whole session: messages, tools, diffs, usage."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Self
 from ...errors import SandboxAgentError
 from ...schema.events import (
     ItemCompleted,
+    ItemStarted,
     PermissionRequested,
     QuestionRequested,
     SessionEnded,
     TurnEnded,
 )
+from ...schema.tools import tool_request_in
 from ..asking import Request
 from ..events import Event
 from ..failures import TurnFailed, TurnTimeout
@@ -43,7 +45,7 @@ FAILURES = {
 class Turn(TurnBase[Transcript]):
     """A turn. Iterate over its events, or call `text()` or `result()`. The prompt is sent when the first event is read.
 
-    Callbacks answer the agent's requests after the event of the request was returned. After `AnswerNeeded` or any other
+    Callbacks and tools answer the agent's requests after the event of the request was returned. After `AnswerNeeded` or any other
     exception you can continue to read the turn.
     """
 
@@ -118,7 +120,8 @@ class Turn(TurnBase[Transcript]):
         if not self._raise_on_error or stop_reason not in FAILURES:
             return
         error = self.transcript.errors[-1] if self.transcript.errors else None
-        message = error.message if error else FAILURES[stop_reason]
+        limit = self.transcript.limit if stop_reason == "limit" else None
+        message = error.message if error else limit or FAILURES[stop_reason]
         raise TurnFailed(message, error.code if error else None, stop_reason, self.transcript)
 
     def __del__(self) -> None:
@@ -140,7 +143,11 @@ def _read(
     """Return an event, then answer it: asking for the next one means that this one is processed."""
     waits.begin()
     prompt.prepare()
-    pending: list[Request] = [*transcript.permissions.values(), *transcript.questions.values()]
+    pending: list[Request] = [
+        *transcript.permissions.values(),
+        *transcript.questions.values(),
+        *transcript.tool_requests.values(),
+    ]
     for request in pending:
         if not respondent.answer(request):
             waits.nobody_answers(request)
@@ -186,6 +193,8 @@ def _request_in(event: Event) -> Request | None:
             return permission
         case QuestionRequested() as question:
             return question
+        case ItemStarted(item):
+            return tool_request_in(item)
     return None
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from ...schema.usage import UsageGroup, UsageSum
 from ..base import (
     KeyRow,
     PendingRow,
@@ -29,6 +30,13 @@ from .writer import Writer
 _record = msgspec.json.Decoder(SessionRecord)
 _secrets = msgspec.json.Decoder(Secrets)
 _message = msgspec.json.Decoder(QueuedMessage)
+
+_LEDGER_KEYS: dict[UsageGroup, str] = {
+    "agent": "agent",
+    "model": "model",
+    "session": "session_id",
+    "day": "substr(ended_at, 1, 10)",
+}
 
 
 class Reader(Store):
@@ -183,6 +191,19 @@ class Reader(Store):
 
     def call_ids(self, session_id: str) -> list[str]:
         return [row[0] for row in self._of_session("SELECT call_id FROM calls", session_id)]
+
+    def usage(self, since: str, before: str, by: UsageGroup | None, limit: int) -> list[UsageSum]:
+        key = _LEDGER_KEYS[by] if by else "NULL"
+        order = "1 DESC" if by == "day" else "cost DESC, tokens DESC, 1"
+        rows = self._reader().execute(
+            f"SELECT {key}, count(*), sum(input_tokens IS NULL AND output_tokens IS NULL), "  # noqa: S608 - our own words
+            "sum(cost_usd IS NULL), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), "
+            "sum(cache_write_tokens), sum(reasoning_tokens), sum(cost_usd) AS cost, "
+            "coalesce(sum(input_tokens), 0) + coalesce(sum(output_tokens), 0) AS tokens "
+            f"FROM ledger WHERE ended_at >= ? AND ended_at < ? GROUP BY 1 ORDER BY {order} LIMIT ?",
+            (since, before, limit),
+        )
+        return [UsageSum(*row[:-1]) for row in rows]
 
     def size(self) -> int:
         return sum(file.stat().st_size for file in (self._path, self._files.wal) if file.exists())

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import apsw
 import msgspec
 
+from ...schema.events import Usage
 from ..base import (
+    MOST_LEDGER_ROWS,
     MOST_TOMBSTONES,
     AddPending,
     Announce,
@@ -23,7 +25,9 @@ from ..base import (
     Enqueue,
     EventRow,
     ImpossibleChange,
+    LedgerRow,
     Probe,
+    RecordUsage,
     RememberCalls,
     RememberKey,
     ResolvePending,
@@ -119,6 +123,8 @@ class Writer:
                 self._delete(session_id)
             case Bury(position, body):
                 self._bury(position, body)
+            case RecordUsage(row):
+                self._book(row)
             case Probe():
                 set_meta(self.connection, "probe", random.token_hex(8))
             case _:
@@ -206,6 +212,30 @@ class Writer:
             "DELETE FROM tombstones WHERE position <= "
             "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET ?)",
             (MOST_TOMBSTONES,),
+        )
+
+    def _book(self, row: LedgerRow) -> None:
+        usage = row.usage or Usage()
+        self.connection.execute(
+            "INSERT INTO ledger (ended_at, session_id, turn_id, agent, model, input_tokens, output_tokens, "
+            "cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                row.ended_at,
+                row.session_id,
+                row.turn_id,
+                row.agent,
+                row.model,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                usage.reasoning_tokens,
+                usage.cost_usd,
+            ),
+        )
+        self.connection.execute(
+            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - ?", (MOST_LEDGER_ROWS,)
         )
 
     def _ordinal(self, session_id: str) -> int | None:

@@ -46,6 +46,8 @@ class Request(Struct, frozen=True):
     user_messages: int
     scenario: str
     round: int
+    found: frozenset[str] = frozenset()
+    """The phrases of `look_for` that are anywhere in it."""
 
 
 class ScriptedModel:
@@ -63,6 +65,7 @@ class ScriptedModel:
         self._attempts = Attempts()
         self._amp = AmpService()
         self._requests: list[Request] = []
+        self._phrases: tuple[str, ...] = ()
         self._arrived = threading.Condition()
         self._stopping = threading.Event()
         self._server = _Server((host, port), _Handler)
@@ -113,6 +116,10 @@ class ScriptedModel:
             raise TimeoutError(f"no such request within {timeout} s")
         return request
 
+    def look_for(self, *phrases: str) -> None:
+        """From now on, note which requests contain a phrase, which must be the same in JSON. Bodies are not kept."""
+        self._phrases += phrases
+
     @contextmanager
     def without_amp_threads(self) -> Iterator[None]:
         """In this context Amp's service accepts no conversations: one that is killed is lost."""
@@ -130,10 +137,10 @@ class ScriptedModel:
         """Add a scenario: steps, or a function from the marker's argument to steps."""
         self._scenarios[name] = steps
 
-    def answer(self, request: ModelRequest, call_prefix: str) -> Reply | Refusal:
+    def answer(self, request: ModelRequest, call_prefix: str, body: bytes = b"") -> Reply | Refusal:
         """Record a request and decide the reply."""
         with self._arrived:
-            self._requests.append(self._record_of(request))
+            self._requests.append(self._record_of(request, body))
             self._arrived.notify_all()
         if request.model.startswith(UNKNOWN_MODEL):
             return Refusal(HttpError(404, f"model: {request.model}"))
@@ -147,7 +154,7 @@ class ScriptedModel:
         if self._stopping.wait(seconds):
             raise ConnectionAbortedError("the scripted model was closed")
 
-    def _record_of(self, request: ModelRequest) -> Request:
+    def _record_of(self, request: ModelRequest, body: bytes) -> Request:
         return Request(
             wire=request.wire,
             kind=request.kind,
@@ -160,6 +167,7 @@ class ScriptedModel:
             user_messages=request.user_messages,
             scenario=choose(request.prompt, self._scenarios).name if request.kind == "turn" else "",
             round=request.round,
+            found=frozenset(phrase for phrase in self._phrases if phrase.encode() in body),
         )
 
 
@@ -244,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
         except msgspec.DecodeError as error:
             self._send(400, wire.problem(400, f"Not a valid request: {error}", ""))
             return
-        match self.server.model.answer(request, wire.CALL_ID_PREFIX):
+        match self.server.model.answer(request, wire.CALL_ID_PREFIX, body):
             case Refusal() as refusal:
                 self.server.model.pause(refusal.after_seconds)
                 self._fail(wire, refusal.error)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...schema.events import Usage
 from ...schema.inputs import Attachment, McpServer, Prompt, Rule, Settings
+from ...schema.limits import ReachedLimit, SessionLimits
 from ...store.base import (
     AddPending,
     AppendEvents,
@@ -58,6 +59,10 @@ def full_record(session_id: str, event_count: int) -> SessionRecord:
         usage=Usage(input_tokens=1, cost_usd=0.25),
         rules=(Rule("bash", "git ", prefix=True),),
         turn_timeout_ms=1000,
+        turn_usage=Usage(output_tokens=2),
+        turns=4,
+        limits=SessionLimits(max_turns=4, max_cost_usd=0.5),
+        limit_reached=ReachedLimit("maxTurns", 4, 4),
         folder=f"files-of-{session_id}",
     )
 

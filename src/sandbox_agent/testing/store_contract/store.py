@@ -29,6 +29,7 @@ from ...store.base import (
     StoredEvent,
 )
 from .events import EventsContract
+from .ledger import ALWAYS, CHEAP, LedgerContract, booked
 from .samples import (
     NOTHING,
     PLENTY,
@@ -46,7 +47,7 @@ from .samples import (
 from .sessions import SessionsContract
 
 
-class StoreContract(EventsContract, SessionsContract):
+class StoreContract(EventsContract, SessionsContract, LedgerContract):
     """What every store promises. Subclass it under a name that pytest collects, and implement `make_store`."""
 
     # -- transactions -------------------------------------------------------------------------
@@ -211,12 +212,13 @@ class DurableStoreContract(StoreContract):
     def test_everything_is_there_after_reopening(self, tmp_path: Path) -> None:
         store = self.make_store(tmp_path)
         store.write(filled("a", (1, 2)))
-        store.write(filled("b", (3,)))
-        before = contents(store, "a", "b")
+        store.write([*filled("b", (3,)), booked(1, CHEAP)])
+        before = contents(store, "a", "b"), store.usage(*ALWAYS, "day", 9)
         identity = store.identity
         store.close()
         store = self.make_store(tmp_path)
-        assert (contents(store, "a", "b"), store.identity) == (before, identity)
+        assert (contents(store, "a", "b"), store.usage(*ALWAYS, "day", 9)) == before
+        assert store.identity == identity
         store.close()
 
     def test_it_continues_after_reopening(self, tmp_path: Path) -> None:

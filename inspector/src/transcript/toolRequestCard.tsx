@@ -1,0 +1,76 @@
+/** The agent calls a tool of a client. A program answers most calls; a person can answer those that wait. */
+import { type FormEvent, useState } from "react";
+import type { StatusEntry } from "sdk/transcript";
+import { sessionPath } from "../daemon/daemon";
+import { Button } from "../parts/button";
+import { pretty } from "../parts/format";
+import { Icon } from "../parts/icon";
+import { useConversation } from "../session/sessionContext";
+import { Json } from "./json";
+import { asRecord } from "./record";
+import { TooLate } from "./tooLate";
+import { useAnswer } from "./useAnswer";
+
+export function ToolRequestCard({ entry }: { entry: StatusEntry }) {
+  if (entry.status !== "in_progress") return <Resolved entry={entry} />;
+  return <Asking entry={entry} />;
+}
+
+function Resolved({ entry }: { entry: StatusEntry }) {
+  const failed = entry.status === "failed";
+  const error = asRecord(entry.data)?.error;
+  return (
+    <div className={`resolved ${failed ? "rejected" : "accepted"}`}>
+      <Icon name={failed ? "cross" : "check"} size={14} />
+      <span>{failed ? "Not answered" : "Answered by a client"}</span>
+      <span className="foldSummary mono">{entry.detail}</span>
+      {typeof error === "string" && <span className="resolvedMessage">“{error}”</span>}
+      <TooLate requestId={entry.id} />
+    </div>
+  );
+}
+
+function Asking({ entry }: { entry: StatusEntry }) {
+  const { sessionId } = useConversation();
+  const { busy, failure, answer } = useAnswer(entry.id);
+  const [text, setText] = useState("");
+  const data = asRecord(entry.data);
+  const path = sessionPath(sessionId, "tool-calls", String(data?.call_id), "reply");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void answer(path, { output: text }, text);
+  };
+  return (
+    <section className="card asks" role="group" aria-label={`Tool: ${entry.detail}`}>
+      <header>
+        <Icon name="question" />
+        <strong>{entry.detail} waits for its result</strong>
+      </header>
+      <Json label="Arguments" text={pretty(data?.arguments)} />
+      <form onSubmit={submit}>
+        <textarea
+          name="output"
+          aria-label="What the tool returns, or why it fails"
+          placeholder="What the tool returns, or why it fails"
+          rows={2}
+          value={text}
+          disabled={busy}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <div className="cardActions">
+          <Button type="submit" look="primary" disabled={busy}>
+            Answer
+          </Button>
+          <Button look="danger" disabled={busy || text.trim() === ""} onClick={() => answer(path, { error: text }, text)}>
+            Fail
+          </Button>
+        </div>
+      </form>
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}

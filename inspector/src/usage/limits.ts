@@ -1,0 +1,27 @@
+/** The limits of a session, and how much of each is used. */
+import type { SessionInfo } from "../daemon/types";
+import { count, money } from "../parts/format";
+
+export type LimitName = keyof NonNullable<SessionInfo["limits"]>;
+
+export interface Measure {
+  readonly limit: LimitName;
+  readonly used: number;
+  readonly value: number;
+  /** `$0.02 of $0.03`. */
+  readonly words: string;
+}
+
+/** What can be measured between events; time goes on by itself. */
+export function measuresOf({ limits = {}, usage, turns = 0 }: SessionInfo): Measure[] {
+  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  const measures: Measure[] = [];
+  const add = (limit: LimitName, used: number, write: (figure: number) => string, unit = "") => {
+    const value = limits[limit];
+    if (value != null) measures.push({ limit, used, value, words: `${write(used)} of ${write(value)}${unit}` });
+  };
+  add("maxCostUsd", usage.costUsd ?? 0, money);
+  add("maxTokens", tokens, count, " tokens");
+  add("maxTurns", turns, count, " turns");
+  return measures;
+}

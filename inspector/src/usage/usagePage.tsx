@@ -1,0 +1,116 @@
+/** What all turns of the daemon have spent, by day, agent, model or session. */
+import { useEffect, useState } from "react";
+import { withQuery } from "../daemon/daemon";
+import { sayWhy } from "../daemon/problem";
+import type { UsageReport, UsageSum } from "../daemon/types";
+import { Dialog } from "../parts/dialog";
+import { count, money, plural } from "../parts/format";
+import { Notice } from "../parts/notice";
+import { useWorkspace } from "../state/workspace";
+import { UsagePlot } from "./usagePlot";
+
+const GROUPS = ["day", "agent", "model", "session"] as const;
+type Group = (typeof GROUPS)[number];
+
+const SPANS: readonly (readonly [string, number | null])[] = [
+  ["7 days", 7],
+  ["30 days", 30],
+  ["All time", null],
+];
+
+export default function UsagePage({ onClose }: { onClose: () => void }) {
+  const { daemon } = useWorkspace();
+  const [by, setBy] = useState<Group>("day");
+  const [days, setDays] = useState<number | null>(30);
+  const [report, setReport] = useState<UsageReport | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    let current = true;
+    const from = days === null ? undefined : new Date(Date.now() - days * 86_400_000).toISOString();
+    daemon.get<UsageReport>(withQuery("/v1/usage", { by, from })).then(
+      (found) => {
+        if (!current) return;
+        setReport(found);
+        setFailure(null);
+      },
+      (error: unknown) => current && setFailure(sayWhy(error)),
+    );
+    return () => {
+      current = false;
+    };
+  }, [daemon, by, days]);
+  return (
+    <Dialog title="Usage" onClose={onClose} wide>
+      <div className="usagePage">
+        <div className="usageTools">
+          <label>
+            <span>By</span>
+            <select value={by} onChange={(event) => setBy(event.target.value as Group)} data-first>
+              {GROUPS.map((group) => (
+                <option key={group}>{group}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>Time</span>
+            <select value={String(days)} onChange={(event) => setDays(event.target.value === "null" ? null : Number(event.target.value))}>
+              {SPANS.map(([words, span]) => (
+                <option key={words} value={String(span)}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        {failure && <Notice>{failure}</Notice>}
+        {report?.rows.length === 0 && <p className="debugEmpty">No turn has ended in this time.</p>}
+        {report && report.rows.length > 0 && <UsagePlot report={report} />}
+        {report && report.rows.length > 0 && <Table report={report} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function Table({ report }: { report: UsageReport }) {
+  return (
+    <div className="usageTableBox" tabIndex={0} role="region" aria-label={`Usage by ${report.by}`}>
+      <table className="usageTable">
+        <thead>
+          <tr>
+            <th scope="col">{report.by}</th>
+            <th scope="col">turns</th>
+            <th scope="col">in</th>
+            <th scope="col">out</th>
+            <th scope="col">cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.rows.map((row) => (
+            <Row key={row.key ?? ""} name={row.key ?? "unknown"} row={row} />
+          ))}
+        </tbody>
+        <tfoot>
+          <Row name="total" row={report.total} />
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+function Row({ name, row }: { name: string; row: UsageSum }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{count(row.turns)}</td>
+      <td>{row.inputTokens == null ? "unknown" : count(row.inputTokens)}</td>
+      <td>{row.outputTokens == null ? "unknown" : count(row.outputTokens)}</td>
+      <td>{costOf(row)}</td>
+    </tr>
+  );
+}
+
+/** A sum that leaves turns out says so. */
+function costOf({ costUsd, turnsWithoutCost }: UsageSum): string {
+  if (costUsd == null) return "unknown";
+  return turnsWithoutCost > 0 ? `${money(costUsd)} + ${plural(turnsWithoutCost, "unknown turn")}` : money(costUsd);
+}

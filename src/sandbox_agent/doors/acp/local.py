@@ -1,0 +1,204 @@
+"""The operations as the daemon itself carries them out, for clients that connect to it directly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from ...errors import ERRORS, URN, SandboxAgentError
+from ...ops import OPERATIONS
+from ...ops.operation import Content, Handler, Stream
+from ...runtime.daemon import Daemon
+from ...schema.answers import (
+    Commands,
+    CreatedSession,
+    Models,
+    Modes,
+    SentMessage,
+    SessionPage,
+    StoredAttachment,
+)
+from ...schema.events import Event, decode_event
+from ...schema.features import Command
+from ...schema.inputs import Attachment, Reply
+from ...schema.options import Choices
+from ...schema.sessions import SessionInfo
+from .operations import Changes, Message, NewSession
+
+BUFFERED_BYTES = 64 << 10
+"""How much of a log is read ahead of a client that does not read."""
+
+
+class LocalOperations:
+    """Implements `Operations`."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+
+    async def create(self, session: NewSession) -> str:
+        named = {} if session.session_id is None else {"session_id": session.session_id}
+        name = "sessions.create" if named else "sessions.new"
+        created: CreatedSession = await self._call(
+            name, agent=session.agent, directory=session.directory, mcp=session.mcp, **named
+        )
+        if not created.healthy:
+            problem = created.error or {}
+            kind = ERRORS.get(str(problem.get("type")).removeprefix(URN), SandboxAgentError)
+            raise kind(str(problem.get("detail")), sessionId=created.session_id)
+        return created.session_id
+
+    async def get(self, session_id: str) -> SessionInfo:
+        info: SessionInfo = await self._call("sessions.get", session_id=session_id)
+        return info
+
+    async def list(self, cursor: str | None) -> SessionPage:
+        page: SessionPage = await self._call("sessions.list", cursor=cursor)
+        return page
+
+    async def update(self, session_id: str, changes: Changes) -> SessionInfo:
+        changed = msgspec.structs.asdict(changes)
+        info: SessionInfo = await self._call("sessions.update", session_id=session_id, **changed)
+        return info
+
+    async def delete(self, session_id: str) -> None:
+        await self._call("sessions.delete", session_id=session_id)
+
+    async def suspend(self, session_id: str) -> None:
+        await self._call("sessions.suspend", session_id=session_id)
+
+    async def send(self, session_id: str, message: Message) -> str:
+        sent: SentMessage = await self._call(
+            "sessions.send_message",
+            session_id=session_id,
+            message=message.text,
+            attachments=message.attachments,
+            command=message.command,
+        )
+        return sent.turn_id
+
+    async def withdraw(self, session_id: str, turn_id: str) -> None:
+        await self._call("sessions.withdraw", session_id=session_id, turn_id=turn_id)
+
+    async def cancel(self, session_id: str) -> None:
+        await self._call("sessions.cancel", session_id=session_id)
+
+    async def upload(self, session_id: str, content: bytes, filename: str, mime: str | None) -> Attachment:
+        stored: StoredAttachment = await self._call(
+            "attachments.upload", session_id=session_id, content=content, filename=filename, content_type=mime
+        )
+        return Attachment(stored.path, stored.mime, filename)
+
+    async def download(self, session_id: str, name: str) -> bytes:
+        content: Content = await self._call("attachments.get", session_id=session_id, name=name)
+        return content.body
+
+    async def decide(self, session_id: str, permission_id: str, reply: Reply, message: str | None) -> None:
+        await self._call(
+            "permissions.reply",
+            session_id=session_id,
+            permission_id=permission_id,
+            reply=reply,
+            message=message,
+        )
+
+    async def answer(
+        self, session_id: str, question_id: str, answers: Sequence[Sequence[str]] | None
+    ) -> None:
+        question = {"session_id": session_id, "question_id": question_id}
+        if answers is None:
+            await self._call("questions.reject", **question)
+        else:
+            await self._call("questions.reply", answers=answers, **question)
+
+    async def choices(self, agent: str, directory: str) -> Choices:
+        modes: Modes = await self._call("agents.modes", agent=agent, directory=directory)
+        models: Models = await self._call("agents.models", agent=agent, directory=directory)
+        return Choices(modes.modes, models.models, models.default_model)
+
+    async def commands(self, session_id: str) -> Sequence[Command]:
+        commands: Commands = await self._call("sessions.commands", session_id=session_id)
+        return commands.commands
+
+    async def events(self, session_id: str, after: int) -> AsyncGenerator[Event, None]:
+        stream: Stream | None = await self._call("sessions.events_sse", session_id=session_id, offset=after)
+        if stream is None:
+            return  # it has ended, and everything was read
+        assert not isinstance(stream.pieces, AsyncGenerator)
+        inlet = _Inlet()
+        following = asyncio.get_running_loop().create_task(stream.pieces.run(inlet))
+        following.add_done_callback(lambda _: inlet.end())
+        try:
+            while (frame := await inlet.next_frame()) is not None:
+                for line in frame.split(b"\n"):
+                    if line.startswith(b"data: ") and not frame.startswith(b"event: end"):
+                        yield decode_event(line[6:])
+        finally:
+            inlet.leave()
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _call(self, operation_name: str, /, **values: object) -> Any:
+        """Call an operation as a request would, with the same checks."""
+        operation = OPERATIONS[operation_name]
+        handler: Handler = operation.handler
+        given = {field: value for field, value in values.items() if value is not None}
+        return await handler(self._daemon, operation.parse(given, strict=True))
+
+
+def _nobody() -> None:
+    """Does nothing."""
+
+
+class _Inlet:
+    """A reader of a log inside the daemon. While it is full, the log is not read any further."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+        self.is_gone = False
+        self.on_change: Callable[[], None] = _nobody
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._has_frame = False
+        self._frames: list[bytes] = []
+        self._ready = asyncio.Event()
+
+    def write(self, text: bytes) -> None:
+        before = self._pieces[-1][-1:] if self._pieces else b""
+        self._has_frame = self._has_frame or b"\n\n" in before + text
+        self._pieces.append(text)
+        self._size += len(text)
+        self.is_full = self._size >= BUFFERED_BYTES
+        self._ready.set()
+
+    def end(self) -> None:
+        """Nothing more will be written."""
+        self.is_gone = True
+        self._ready.set()
+
+    def leave(self) -> None:
+        self.is_gone = True
+        self.on_change()
+
+    async def next_frame(self) -> bytes | None:
+        """The next complete frame; None at the end."""
+        while not self._frames:
+            if self.is_gone and not self._has_frame:
+                return None
+            await self._ready.wait()
+            self._take()
+        return self._frames.pop(0)
+
+    def _take(self) -> None:
+        if self._has_frame:
+            # Joined only at the end of a frame, because one may have many megabytes.
+            *self._frames, rest = b"".join(self._pieces).split(b"\n\n")
+            self._pieces, self._has_frame = [rest], False
+        self._size = 0
+        if not self.is_gone:
+            self._ready.clear()
+        if self.is_full:
+            self.is_full = False
+            self.on_change()

@@ -1,0 +1,36 @@
+"""What HTTP hands to a door, and what the door answers. The token is checked before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class DoorRequest(Struct, frozen=True):
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[bytes, bytes]
+    body: Callable[[], Awaitable[bytes]]
+    """Reads the whole body; refuses one that is too large."""
+
+    def header(self, name: bytes) -> str:
+        """The value of a header, by its lower-case name; empty if it is absent."""
+        return self.headers.get(name, b"").decode("latin-1")
+
+
+class DoorAnswer(Struct, frozen=True):
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Socket(Protocol):
+    """An accepted WebSocket. Sending waits until there is room."""
+
+    async def send_text(self, text: str) -> None: ...
+
+    async def receive(self) -> str | bytes | None:
+        """None when the client has disconnected."""

@@ -1,0 +1,206 @@
+"""The event stream of one client.
+
+A client gets no replay and does not say what it has seen: one that lost its connection would miss what happened meanwhile, and
+one that attaches to a running turn would not see its beginning, nor what waits for an answer. So a stream begins with everything
+that changed lately, in events that can be repeated, and then follows the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Iterable
+
+import msgspec
+
+from ...errors import SessionNotFound
+from ...schema.events import Event, TurnStarted, decode_event
+from ...schema.sessions import SessionInfo
+from . import history
+from .catalogue import Catalogue
+from .funnel import Frame
+from .ids import given_ids, message_id, milliseconds, part_id
+from .operations import Operations
+from .sessions import facts_of, session_of
+from .shapes import (
+    BusEvent,
+    MessageChanged,
+    ModelChoice,
+    Nothing,
+    PartChanged,
+    SessionChanged,
+    TextPart,
+    Times,
+    UserMessage,
+)
+from .transcript import Transcript
+
+HEARTBEAT_SECONDS = 10.0
+RECENT_SECONDS = 120
+"""A client that lost its connection comes back within this time."""
+MOST_RECENT = 50
+MOST_WORKING = 200
+MOST_MESSAGES = 100
+"""As many messages as a client keeps of a session."""
+MOST_FOLLOWED = 256
+
+_encode = msgspec.json.Encoder().encode
+_CONNECTED = BusEvent(type="server.connected", properties=Nothing())
+_HEARTBEAT = BusEvent(type="server.heartbeat", properties=Nothing())
+
+
+class _News(msgspec.Struct, frozen=True):
+    deleted: bool = False
+
+
+class Wrapped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An event of the stream for all directories."""
+
+    payload: BusEvent
+    directory: str | None = None
+    project: str | None = None
+
+
+class EventStream:
+    def __init__(self, operations: Operations, catalogue: Catalogue, *, is_global: bool) -> None:
+        self._operations = operations
+        self._catalogue = catalogue
+        self._is_global = is_global
+        self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
+
+    async def frames(self) -> AsyncGenerator[bytes | None, None]:
+        yield self._framed([_CONNECTED])
+        # Follow first: what happens while the snapshot is read comes after it, and is not taken twice.
+        async with self._operations.follow_all() as funnel:
+            for info in await self._recent():
+                # One by one: a client that reads slowly is not sent a whole turn at once.
+                for event in await self._snapshot(info):
+                    yield self._framed([event], info.directory)
+                self._stop_keeping(info.session_id)
+            while (frames := await funnel.take(HEARTBEAT_SECONDS)) is not None:
+                text = b"".join([await self._translated(frame) for frame in frames])
+                yield text or (self._framed([_HEARTBEAT]) if not frames else None)
+
+    def _framed(self, events: Iterable[BusEvent], directory: str | None = None) -> bytes:
+        if not self._is_global:
+            return b"".join(b"data: %b\n\n" % _encode(event) for event in events)
+        project = "global" if directory else None
+        return b"".join(b"data: %b\n\n" % _encode(Wrapped(event, directory, project)) for event in events)
+
+    # -- the beginning ------------------------------------------------------------------------
+
+    async def _recent(self) -> list[SessionInfo]:
+        """Sessions that work, wait for an answer or changed lately."""
+        since = (time.time() - RECENT_SECONDS) * 1000
+        working: list[SessionInfo] = []
+        recent: list[SessionInfo] = []
+        async for info in self._operations.sessions():
+            if info.state in ("running", "requires_action"):
+                working.append(info)
+            elif milliseconds(info.updated_at) >= since:
+                recent.append(info)
+        return [*recent[:MOST_RECENT], *working[:MOST_WORKING]]
+
+    async def _snapshot(self, info: SessionInfo) -> Iterable[BusEvent]:
+        facts = facts_of(info, self._catalogue)
+        try:
+            transcript = await history.read(self._operations, facts, MOST_MESSAGES)
+        except SessionNotFound:
+            return []
+        since = int((time.time() - RECENT_SECONDS) * 1000)
+        self._remember(info.session_id, transcript)
+        return transcript.snapshot(since)
+
+    def _stop_keeping(self, session_id: str) -> None:
+        if transcript := self._transcripts.get(session_id):
+            transcript.keep_nothing()
+
+    # -- following ----------------------------------------------------------------------------
+
+    async def _translated(self, frame: Frame) -> bytes:
+        if frame.name == "session":
+            return self._session_changed(frame.data)
+        event = decode_event(frame.data)
+        transcript = await self._transcript(event)
+        if transcript is None:
+            return b""
+        events = transcript.take(event)
+        events += await self._newly_queued(transcript, event)
+        numbered = [
+            msgspec.structs.replace(each, id=f"{event.event_id}{index:02x}")
+            for index, each in enumerate(events)
+        ]
+        return self._framed(numbered, transcript.facts.directory)
+
+    def _session_changed(self, body: bytes) -> bytes:
+        info = msgspec.json.decode(body, type=SessionInfo)
+        facts = facts_of(info, self._catalogue)
+        is_deleted = msgspec.json.decode(body, type=_News).deleted
+        if transcript := self._transcripts.get(info.session_id):
+            transcript.change_facts(facts)
+        if is_deleted:
+            self._transcripts.pop(info.session_id, None)
+        is_new = info.event_count <= 1
+        name = "session.deleted" if is_deleted else "session.created" if is_new else "session.updated"
+        changed = SessionChanged(session_id=info.session_id, info=session_of(info, facts))
+        return self._framed([BusEvent(type=name, properties=changed)], info.directory)
+
+    async def _transcript(self, event: Event) -> Transcript | None:
+        transcript = self._transcripts.get(event.session_id)
+        if transcript is not None:
+            self._transcripts.move_to_end(event.session_id)
+            return transcript
+        try:
+            info = await self._operations.session(event.session_id)
+            facts = facts_of(info, self._catalogue)
+            if isinstance(event.data, TurnStarted):
+                # A turn needs nothing of what came before it.
+                transcript = Transcript(facts)
+            else:
+                transcript = await history.read(self._operations, facts, 0, event.sequence - 1)
+        except SessionNotFound:
+            return None
+        self._remember(event.session_id, transcript)
+        return transcript
+
+    def _remember(self, session_id: str, transcript: Transcript) -> None:
+        self._transcripts[session_id] = transcript
+        while len(self._transcripts) > MOST_FOLLOWED:
+            self._transcripts.popitem(last=False)
+
+    async def _newly_queued(self, transcript: Transcript, event: Event) -> list[BusEvent]:
+        """A waiting message is shown at once. Its text is not in the log before its turn starts."""
+        turn_id = transcript.newly_queued
+        place = transcript.queued(turn_id) if turn_id else None
+        if place is None:
+            return []
+        try:
+            waiting = await self._operations.queue(event.session_id)
+        except SessionNotFound:
+            return []
+        message = next((each for each in waiting.messages if each.turn_id == turn_id), None)
+        if message is None:
+            return []
+        facts, thread = transcript.facts, event.session_id
+        given = given_ids(message.client_id) or (message_id(thread, place.sequence, place.moment),)
+        id, *parts = given
+        user = UserMessage(
+            id=id,
+            session_id=thread,
+            time=Times(created=place.moment),
+            agent=facts.mode,
+            model=ModelChoice(provider_id=facts.agent, model_id=facts.model),
+        )
+        text = TextPart(
+            id=parts[0] if parts else part_id(thread, place.sequence),
+            session_id=thread,
+            message_id=id,
+            text=message.message,
+        )
+        return [
+            BusEvent(type="message.updated", properties=MessageChanged(session_id=thread, info=user)),
+            BusEvent(
+                type="message.part.updated",
+                properties=PartChanged(session_id=thread, part=text, time=place.moment),
+            ),
+        ]

@@ -1,0 +1,47 @@
+"""Limits of a session in its head, and what all sessions have spent."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from tests.daemons import Client
+
+from .test_looks import axe_findings
+from .window import Window
+
+
+def test_the_head_says_how_much_of_a_limit_is_used_and_the_limit_can_be_raised(
+    window: Window, client: Client
+) -> None:
+    session = client.create(limits={"maxTurns": 2})
+    client.turn(session, "hi")
+    window.enter(session)
+    head = window.page.locator(".sessionHead")
+    expect(head.get_by_role("meter", name="1 of 2 turns")).to_be_visible()
+    client.turn(session, "hi")
+    expect(head.get_by_role("meter", name="2 of 2 turns")).to_be_visible()
+    expect(head).to_contain_text("limit reached")
+    head.get_by_role("button", name="Session menu").click()
+    window.page.get_by_role("menuitem", name="Limits").click()
+    form = window.page.get_by_role("dialog", name="Limits")
+    assert axe_findings(window, "dialog") == []
+    form.get_by_label("Turns", exact=True).fill("9")
+    form.get_by_label("Cost in US dollars").fill("0.5")
+    form.get_by_role("button", name="Save").click()
+    expect(head.get_by_role("meter", name="2 of 9 turns")).to_be_visible()
+    expect(head).not_to_contain_text("limit reached")
+    assert client.info(session)["limits"] == {"maxTurns": 9, "maxCostUsd": 0.5}
+
+
+def test_the_usage_page_sums_up_all_sessions(window: Window, client: Client) -> None:
+    for model in ("small", "large"):
+        client.turn(client.create(model=model), "spend 2 5 late")
+    window.open()
+    window.page.get_by_role("button", name="Menu", exact=True).click()
+    window.page.get_by_role("menuitem", name="Usage").click()
+    page = window.page.get_by_role("dialog", name="Usage")
+    expect(page.get_by_role("img", name="Cost by day")).to_be_visible()
+    page.get_by_role("combobox").first.select_option("model")
+    table = page.get_by_role("region", name="Usage by model")
+    for model in ("small", "large"):
+        expect(table.get_by_role("row").filter(has_text=model)).to_contain_text("$0.10")
+    assert axe_findings(window, "dialog") == []
