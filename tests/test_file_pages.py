@@ -33,7 +33,7 @@ def run_snippets(page: str, folder: Path) -> Path:
             },
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=280,
         )
     assert done.returncode == 0, done.stdout + done.stderr
     return work

@@ -469,8 +469,8 @@ def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
 def test_a_call_of_a_tool_is_listed_and_answered(cli: Cli) -> None:
     create = ("sessions", "create", "tools", "--agent", "mock", "--tools")
     wrong = cli(*create, "weather")
-    assert (wrong.returncode, "--tools is not a JSON object or a list of them" in wrong.stderr) == (2, True)
-    assert cli(*create, '{"name": "stocks"}', "--tools", '[{"name": "weather"}]').returncode == 0
+    assert (wrong.returncode, "--tools" in wrong.stderr) == (2, True)
+    assert cli(*create, '[{"name": "weather"}]').returncode == 0
     cli("sessions", "send-message", "tools", "--message", "call weather")
 
     def listed() -> list[ToolRequest]:

@@ -47,7 +47,7 @@ def busy(client: Client) -> str:
     """A session with a turn that runs and a message that waits."""
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "pace 100 100")
+        client.send(session, "pace 1000 100")
         reader.until_agent_speaks()
     client.send(session, "later")
     return session
@@ -110,7 +110,7 @@ def test_an_end_is_written_once_there_is_space(daemon: Daemon, client: Client, f
 def test_a_cancel_is_answered_when_the_end_of_the_turn_is_written(client: Client, faults: Faults) -> None:
     session = client.create()
     with client.follow(session) as reader:
-        client.send(session, "pace 100 100")
+        client.send(session, "pace 1000 100")
         events = reader.until_agent_speaks()
         faults.refuse_writing(True)
         assert cancel(client, session) == 503

@@ -295,6 +295,6 @@ def test_files_are_found_by_a_part_of_their_name(opencode: OpenCode) -> None:
 
 
 def test_a_door_that_nobody_uses_is_not_loaded() -> None:
-    script = "import sys, sandbox_agent.http.serve; print([name for name in sys.modules if '.doors' in name])"
+    script = "import sys, sandbox_agent.http.serve; print([name for name in sys.modules if '.doors.opencode' in name])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr

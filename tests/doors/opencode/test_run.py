@@ -35,14 +35,14 @@ def run(daemon: Daemon, home: Path, agent: str, prompt: str) -> list[dict[str, A
     return [json.loads(line)["part"] for line in done.stdout.splitlines()]
 
 
-@pytest.mark.door("opencode", "opencode run", "text", "tool call", "permission")
+@pytest.mark.door("opencode run", "text", "tool calls", "permission once")
 def test_the_program_runs_a_prompt_and_permits_a_command(daemon: Daemon, tmp_path: Path) -> None:
     call, text = run(daemon, tmp_path, "mock", "permission")
     assert (call["tool"], call["state"]["status"]) == ("bash", "completed")
     assert text["text"] == "The command said: hello from the mock agent"
 
 
-@pytest.mark.door("opencode", "opencode run", "text", "tool call")
+@pytest.mark.door("opencode run", "text", "tool calls")
 @pytest.mark.long
 @pytest.mark.parametrize("agent", sorted(RECIPES))
 def test_every_agent_answers_the_program(scripted_daemon: Daemon, tmp_path: Path, agent: str) -> None:

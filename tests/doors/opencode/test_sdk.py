@@ -21,15 +21,14 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.door(
-    "opencode",
-    "@opencode-ai/sdk",
+    "OpenCode SDK",
     "create",
-    "list",
+    "session list",
     "rename",
     "delete",
     "text",
-    "tool call",
-    "permission",
+    "tool calls",
+    "permission once",
     "event stream",
 )
 def test_a_program_with_the_sdk_of_opencode(opencode: OpenCode) -> None:

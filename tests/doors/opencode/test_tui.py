@@ -23,14 +23,13 @@ def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: s
 
 
 @pytest.mark.door(
-    "opencode",
-    "terminal interface",
+    "OpenCode terminal interface",
     "text",
     "thinking",
-    "tool call",
-    "permission",
-    "question",
-    "abort",
+    "tool calls",
+    "permission once",
+    "questions",
+    "cancel",
     "second turn",
 )
 def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
@@ -55,17 +54,15 @@ def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path
 
 
 @pytest.mark.door(
-    "opencode",
-    "terminal interface",
+    "OpenCode terminal interface",
     "text",
     "thinking",
-    "tool call",
-    "permission",
-    "edit with diff",
-    "question",
-    "abort",
+    "tool calls",
+    "permission once",
+    "diffs",
+    "questions",
+    "cancel",
     "second turn",
-    agent="claude",
 )
 def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path) -> None:
     with attached(scripted_daemon.port, tmp_path, agent="claude") as tui:
@@ -96,7 +93,7 @@ def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Pat
         tui.expect("You said: .*user message 6")
 
 
-@pytest.mark.door("opencode", "terminal interface", "text", "tool call", "abort", "second turn")
+@pytest.mark.door("OpenCode terminal interface", "text", "tool calls", "cancel", "second turn")
 @pytest.mark.parametrize("agent", [agent for agent in sorted(RECIPES) if agent != "claude"])
 def test_other_agents_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path, agent: str) -> None:
     if not (agent_cache.cache_folder() / "bin" / agent).exists():
@@ -118,7 +115,7 @@ def test_other_agents_in_the_terminal_interface(scripted_daemon: Daemon, tmp_pat
         tui.expect("You said: .*user message")
 
 
-@pytest.mark.door("opencode", "terminal interface", "permission answered by a second client", "cut stream")
+@pytest.mark.door("OpenCode terminal interface", "answered by another client", "lost stream")
 def test_a_second_interface_answers_and_a_cut_stream_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
     with OpenCode(daemon, tmp_path) as opencode:
         id = opencode.create()
@@ -147,7 +144,7 @@ def _answer(screen: str) -> str:
     return " ".join(screen.rpartition("pace 100 30")[2].partition("▣")[0].split())
 
 
-@pytest.mark.door("opencode", "terminal interface", "crash of the daemon", "reattach")
+@pytest.mark.door("OpenCode terminal interface", "daemon killed", "transcript loaded again")
 def test_after_a_crash_everything_is_on_the_screen_again(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon, cable_to(daemon.port) as cable:
         with attached(cable.port, tmp_path) as tui:

@@ -54,7 +54,7 @@ def window() -> Iterator[Page]:
         browser.close()
 
 
-@pytest.mark.door("opencode", "web page", "text", "tool call", "permission")
+@pytest.mark.door("OpenCode web page", "text", "tool calls", "permission once")
 @pytest.mark.skipif(chromium() is None, reason="there is no chromium")
 def test_a_turn_with_a_permission_in_the_web_page(tmp_path: Path) -> None:
     with page_server(tmp_path / "home") as origin:
