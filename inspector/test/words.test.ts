@@ -8,6 +8,7 @@ import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
 import { conditionsOf, rulesOf } from "../src/sessions/rules";
 import { sourcesOf } from "../src/sessions/skills";
 import { commandOf } from "../src/transcript/commandOf";
+import { messageOf, outcomeOf } from "../src/transcript/outcome";
 
 test.each([
   ["command", { command: ["git", "status"] }, "git status"],
@@ -118,4 +119,14 @@ test("a source of skills is a folder without a ref, or a repository with one", (
     { type: "git", source: "https://host/a.git" },
   ]);
   expect(() => sourcesOf([{ type: "git", source: " ", ref: "" }])).toThrow("needs a folder");
+});
+
+test.each([
+  [{ state: "reject", decidedBy: "rule", rule: { list: "operator", index: 0, reason: "No." }, message: "No." }, "Denied by rule: No.", null],
+  [{ state: "accept", decidedBy: "rule", rule: { list: "session", index: 1 }, message: null }, "Allowed by rule", null],
+  [{ state: "accept", decidedBy: "rule", rule: null, message: null }, "Allowed once by an earlier “always”", null],
+  [{ state: "reject", decidedBy: "client", rule: null, message: "No." }, "Rejected", "No."],
+])("the permission %j reads: %s", (permission, outcome, message) => {
+  expect(outcomeOf(permission as never)).toBe(outcome);
+  expect(messageOf(permission as never)).toBe(message);
 });
