@@ -157,6 +157,18 @@ def test_a_file_that_a_command_writes_is_judged_as_an_edit() -> None:
     assert effect(rules, running("git log > $X")) == "ask"
 
 
+def test_a_file_is_judged_where_the_shell_writes_it() -> None:
+    rules = Rules((PolicyRule("deny", path="~/.bashrc"), PolicyRule("deny", path="/etc")))
+    assert effect(rules, running("echo x > ~/.bashrc")) == "deny"
+    assert effect(rules, running("echo x > '~/.bashrc'")) == "ask"
+    assert effect(rules, running("echo x > ~root/.bashrc")) == "ask"
+    assert effect(rules, running("cd /etc && echo x > passwd")) == "deny"
+    assert effect(rules, running("command cd /; sh -c 'echo x > etc/passwd'")) == "deny"
+    assert effect(rules, running("cd && echo x > .bashrc")) == "ask"
+    assert effect(rules, running("cd /missing; cd sub; echo x > ../../etc/passwd")) == "deny"
+    assert effect(rules, running("cd sub && echo x > out")) is None
+
+
 # -- lists ------------------------------------------------------------------------------------
 
 
