@@ -315,9 +315,9 @@ def _runs_interpreter(words: list[Word]) -> bool:
     """Whether code or a script for another program is among the words, as in `docker exec it sh -c …`."""
     for at, word in enumerate(words):
         name = posixpath.basename(word.text)
-        if name in SHELLS or interpreters.is_interpreter(name):
-            if interpreters.has_code([word.text for word in words[at + 1 :]]):
-                return True
+        runs_code = name in SHELLS or interpreters.is_interpreter(name)
+        if runs_code and interpreters.has_code([word.text for word in words[at + 1 :]]):
+            return True
     return False
 
 
