@@ -143,7 +143,7 @@ def test_files_inside_the_directory_may_be_edited(workspace: Path, path: str) ->
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside/x", "src/../../outside/x", "../ws-too/x", "..", ".", "/etc/passwd", ""]
+    "path", ["../outside/x", "src/../../outside/x", "../ws-too/x", "..", ".", "/etc/passwd", "", "a\0b"]
 )
 def test_files_outside_the_directory_are_asked_about(workspace: Path, path: str) -> None:
     assert edited(workspace, path) is None

@@ -91,6 +91,8 @@ def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> b
 
 
 def _is_plain(path: str, root: str, roots: set[str], resolve: Callable[[str], str]) -> bool:
+    if "\0" in path:
+        return False
     named = posixpath.join(root, path)
     text = posixpath.normpath(named)
     return any(_inside(text, base) for base in roots) and _inside(resolve(named), root)
