@@ -106,6 +106,11 @@ def test_too_much_is_refused_and_what_was_there_stays(client: Client, tmp_path: 
     assert done(client.get("/v1/config/mcp", directory=tmp_path, mcpName="kept"))["command"] == "x"
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a\nb"])
+def test_a_name_that_cannot_be_printed_is_refused(client: Client, tmp_path: Path, name: str) -> None:
+    assert refusal(put(client, "mcp", tmp_path, name, {"command": "x"})) == (400, "invalid_request")
+
+
 @pytest.mark.parametrize(
     ("server", "reason"),
     [

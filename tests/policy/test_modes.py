@@ -8,9 +8,19 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.scribe import Ask, AskKind
-from sandbox_agent.policy import STATUS, Rules, Verdict, out_of_plan, plan_answer, remember, verdict
+from sandbox_agent.policy import (
+    STATUS,
+    Rules,
+    Verdict,
+    is_client_tool,
+    out_of_plan,
+    plan_answer,
+    remember,
+    verdict,
+)
 from sandbox_agent.policy.rules import Request
 from sandbox_agent.schema.inputs import Answer, Decision, PermissionMode, Reply, Rule, Settings
+from sandbox_agent.schema.tools import Tool
 
 ALLOWED = Verdict(Decision("once"), "daemon")
 REMEMBERED = Verdict(Decision("once"), "rule")
@@ -143,7 +153,7 @@ def test_files_inside_the_directory_may_be_edited(workspace: Path, path: str) ->
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside/x", "src/../../outside/x", "../ws-too/x", "..", ".", "/etc/passwd", ""]
+    "path", ["../outside/x", "src/../../outside/x", "../ws-too/x", "..", ".", "/etc/passwd", "", "a\0b"]
 )
 def test_files_outside_the_directory_are_asked_about(workspace: Path, path: str) -> None:
     assert edited(workspace, path) is None
@@ -267,3 +277,25 @@ def test_an_approved_plan_leads_out_of_plan_mode() -> None:
     assert out_of_plan(planning) == Settings("/work", model="m")
     building = Settings("/work", agent_mode="review", permission_mode="acceptEdits")
     assert out_of_plan(building) == building
+
+
+# -- tools of the client ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_theirs"),
+    [
+        (Ask("mcp__client_tools__add", {}, tool_kind="mcp"), True),
+        (Ask("elicitation", {}, tool_kind="mcp", title="client_tools/add"), True),
+        (Ask("client_tools_add", {}), True),
+        (Ask("mcp__other__add", {}, tool_kind="mcp", title="other/add"), False),
+        # A program and a file of that name, and what a model calls its errand.
+        (Ask("Bash", {}, "command", title="client_tools/add", command="client_tools/add"), False),
+        (Ask("client_tools/add", {}, "command", command="client_tools/add"), False),
+        (Ask("Write", {}, "edit", title="client_tools/add", paths=("client_tools/add",)), False),
+        (Ask("Task", {}, tool_kind="task", title="client_tools/add"), False),
+        (Ask("Unknown", {}, title="client_tools/add"), False),
+    ],
+)
+def test_only_a_tool_of_the_client_is_trusted_by_its_name(asked: Ask, is_theirs: bool) -> None:
+    assert is_client_tool(asked, (Tool("add"),)) is is_theirs

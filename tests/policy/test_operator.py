@@ -69,6 +69,8 @@ def test_a_file_that_breaks_leaves_the_last_good_rules_in_force(
             "line 1: `expires` is not a time with a time zone",
         ),
         ('[[rules]]\neffect = "deny"\nkind = "edit"\ncommand = "rm"\n', "line 1: `command` never matches"),
+        ('[[rules]]\neffect = "deny"\npath = "/etc"\ncommand = "cat"\n', "line 1: `path` never matches"),
+        ('[[rules]]\neffect = "deny"\npath = "/etc"\nhost = "*"\n', "line 1: `path` and `host` never match"),
         ("rule = []\n", "line 1: Object contains unknown field `rule`"),
         ("[[rules]]\neffect = deny\n", "Invalid value (at line 2, column 10)"),
     ],

@@ -157,6 +157,35 @@ def test_a_file_that_a_command_writes_is_judged_as_an_edit() -> None:
     assert effect(rules, running("git log > $X")) == "ask"
 
 
+def test_a_command_is_judged_whatever_the_agent_calls_its_tool() -> None:
+    ask = Ask("terminal", {}, "other", command="rm -rf x", tool_kind="other")
+    assert effect(Rules((DENY_RM,)), Request("acp", ask, "/ws", posixpath.normpath)) == "deny"
+
+
+def test_a_tool_of_which_nothing_is_known_may_touch_any_file_and_host() -> None:
+    request = Request("codex", Ask("request_permissions", {}), "/ws", posixpath.normpath)
+    assert effect(Rules((PolicyRule("deny", path="/etc"),)), request) == "ask"
+    assert effect(Rules((PolicyRule("deny", host="*.example.com"),)), request) == "ask"
+    assert effect(Rules((PolicyRule("allow", path="/etc"),)), request) is None
+    assert effect(Rules((PolicyRule("deny", kind="edit", path="/etc"),)), request) is None
+
+
+def test_a_name_that_no_file_can_have_is_asked_about() -> None:
+    assert effect(Rules((PolicyRule("deny", path="/etc"),)), using("edit", "a\0b")) == "ask"
+
+
+def test_a_file_is_judged_where_the_shell_writes_it() -> None:
+    rules = Rules((PolicyRule("deny", path="~/.bashrc"), PolicyRule("deny", path="/etc")))
+    assert effect(rules, running("echo x > ~/.bashrc")) == "deny"
+    assert effect(rules, running("echo x > '~/.bashrc'")) == "ask"
+    assert effect(rules, running("echo x > ~root/.bashrc")) == "ask"
+    assert effect(rules, running("cd /etc && echo x > passwd")) == "deny"
+    assert effect(rules, running("command cd /; sh -c 'echo x > etc/passwd'")) == "deny"
+    assert effect(rules, running("cd && echo x > .bashrc")) == "ask"
+    assert effect(rules, running("cd /missing; cd sub; echo x > ../../etc/passwd")) == "deny"
+    assert effect(rules, running("cd sub && echo x > out")) is None
+
+
 # -- lists ------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import mimetypes
 
 from ..schema.inputs import Attachment, Prompt
@@ -25,5 +24,5 @@ def bytes_in(data: str) -> bytes | None:
     """Decodes base64; None if it is missing or invalid."""
     try:
         return base64.b64decode(data, validate=True) or None
-    except binascii.Error:
+    except ValueError:
         return None

@@ -73,9 +73,13 @@ def remembers(ask: Ask, remembered: tuple[Rule, ...]) -> bool:
 
 def is_client_tool(ask: Ask, tools: Iterable[Tool]) -> bool:
     """Whether the agent asks to call a tool of the client, who can refuse the call itself."""
+    kind = ask.tool_kind or ask.kind
+    if kind not in ("mcp", "other"):
+        return False
     names = {mcp_title(CLIENT_SERVER, tool.name) for tool in tools}
     written = {form.format(CLIENT_SERVER, tool.name) for form in _MCP_NAMES for tool in tools}
-    return ask.title in names or ask.action in written
+    # The title of another tool is what the model wrote, such as the path of a program.
+    return (kind == "mcp" and ask.title in names) or ask.action in written
 
 
 _MCP_NAMES = ("mcp__{}__{}", "{}_{}", "{}.{}", "{}/{}")
@@ -91,6 +95,8 @@ def _is_plain_edit(ask: Ask, directory: str, resolve: Callable[[str], str]) -> b
 
 
 def _is_plain(path: str, root: str, roots: set[str], resolve: Callable[[str], str]) -> bool:
+    if "\0" in path:
+        return False
     named = posixpath.join(root, path)
     text = posixpath.normpath(named)
     return any(_inside(text, base) for base in roots) and _inside(resolve(named), root)

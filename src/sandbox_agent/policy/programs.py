@@ -14,6 +14,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from . import interpreters
+
 
 class Word(Struct, frozen=True):
     text: str
@@ -115,6 +117,19 @@ def changes_environment(words: list[Word]) -> bool:
     )
 
 
+_MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
+
+
+def destination(command: Command) -> str | None:
+    """Where the shell goes with this command: empty if it stays, None if that is not certain."""
+    if not command.words or command.words[0].text not in _MOVING:
+        return ""
+    words = command.words[1:]
+    if len(words) != 1 or not words[0].certain or words[0].glob or words[0].text[:1] in ("", "-", "+", "~"):
+        return None
+    return words[0].text
+
+
 # -- programs that run the rest of their words ------------------------------------------------------
 
 
@@ -162,7 +177,7 @@ WRAPPERS: dict[str, Wrapper] = {
         "0rtpxo",
         "InPLdaEs",
         frozenset({"null", "no-run-if-empty", "verbose", "exit"}),
-        frozenset({"max-args", "max-procs", "max-lines", "replace", "delimiter", "arg-file", "max-chars"}),
+        frozenset({"max-args", "max-procs", "delimiter", "arg-file", "max-chars"}),
         appends=True,
     ),
 }
@@ -189,12 +204,6 @@ _NOT_READ = {
     ),
 }
 
-_INTERPRETERS = re.compile(
-    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|Rscript|ghci|jshell|irb)[\d.]*$",
-    re.ASCII,
-)
-_CODE = re.compile(r"-[A-Za-z]*[cCeErpn]|--(eval|print|exec|run)|-$|eval$")
-_ONLY_TELLS = frozenset({"-V", "-v", "--version", "--help", "-h"})
 _GIT_COMMANDS = frozenset(
     (
         "add am annotate apply archive blame branch bundle cat-file check-ignore checkout cherry cherry-pick clean clone "
@@ -223,16 +232,23 @@ _GIT_RUNS_IN = {
     "init": re.compile(r"--t"),
 }
 _RUNS: dict[str, re.Pattern[str]] = {
-    "tar": re.compile(r"--(to|chec|use|rsh|info|new|rmt)|-[A-Za-z]*[IF]"),
+    "tar": re.compile(r"--(to|chec|us|rs|inf|new|rm)|-[A-Za-z]*[IF]"),
     "rsync": re.compile(r"-[A-Za-z]*e|--rs"),
     "scp": re.compile(r"-[A-Za-z]*[oSD]"),
-    "make": re.compile(r"(?s)--ev|SHELL=|.*\$\("),
+    "make": re.compile(r"(?s)-[A-Za-z]*E|--ev|SHELL=|.*\$\("),
     "go": re.compile(r"-?-(exec|toolexec)"),
     "zip": re.compile(r"-[A-Za-z]*T|--unz"),
     "sort": re.compile(r"--comp"),
+    "split": re.compile(r"--f"),
+    "npx": re.compile(r"-c|--cal"),
+    "npm": re.compile(r"-c|--cal"),
+    "sqlite3": re.compile(r"(?s).*\.(sh|sy)"),
+    "psql": re.compile(r"(?s).*\\!"),
+    "man": re.compile(r"-[A-Za-z]*[PH]|--pa|--h"),
     "awk": re.compile(r"(?s)-f|--|.*(system|\||getline|@)"),
     "sed": re.compile(
-        r"(?s)-[A-Za-z]*f|--fi|(.*[;{}\n0-9$/!,])?\s*e(\s|$)|.*[/|,#@!:;][gpiImMw0-9]*e[gpiImMw0-9]*\s*([;}\n]|$)"
+        r"(?s)-[A-Za-z]*f|--fi|(.*[;{}\n0-9$/!,])?\s*e(\s|$)|(.*[;{}\n])?\s*s\w"
+        r"|.*[\W_][gpiImMw0-9]*e[gpiImMw0-9]*\s*([;}\n]|$)"
     ),
 }
 """Words by which a program is told to run another."""
@@ -280,13 +296,9 @@ def _doubt(program: str, words: list[Word]) -> str:
         return _doubt_about_git(words)
     arguments = [word.text for word in words[1:]]
     certain = all(word.certain for word in words)
-    if _INTERPRETERS.match(program):
-        options = _options_of(arguments)
-        reads_input = len(options) == len(arguments) and _ONLY_TELLS.isdisjoint(arguments)
-        runs_code = any(_CODE.match(word) for word in options)
-        return (
-            f"`{program}` runs code that is not understood" if runs_code or reads_input or not certain else ""
-        )
+    if interpreters.is_interpreter(program):
+        is_code = not certain or interpreters.has_code(arguments) or interpreters.reads_input(arguments)
+        return f"`{program}` runs code that is not understood" if is_code else ""
     known = _SAME.get(program, program)
     if known == "tar" and arguments:
         arguments[0] = "-" + arguments[0].lstrip("-") if not arguments[0].startswith("--") else arguments[0]
@@ -296,17 +308,17 @@ def _doubt(program: str, words: list[Word]) -> str:
     certain = certain and all(len(word) <= MOST_SEARCHED for word in arguments)
     if runs is not None and (not certain or any(runs.match(word) for word in arguments)):
         return f"`{program}` may be told to run another program"
-    return ""
+    return f"`{program}` may run code that is not understood" if _runs_interpreter(words[1:]) else ""
 
 
-def _options_of(arguments: list[str]) -> list[str]:
-    """The options before the first file or module: what follows belongs to the script."""
-    options: list[str] = []
-    for word in arguments:
-        if (not word.startswith("-") and word != "eval") or word == "-m":
-            break
-        options.append(word)
-    return options
+def _runs_interpreter(words: list[Word]) -> bool:
+    """Whether code or a script for another program is among the words, as in `docker exec it sh -c …`."""
+    for at, word in enumerate(words):
+        name = posixpath.basename(word.text)
+        runs_code = name in SHELLS or interpreters.is_interpreter(name)
+        if runs_code and interpreters.has_code([word.text for word in words[at + 1 :]]):
+            return True
+    return False
 
 
 def _sed_scripts(arguments: list[str]) -> list[str]:
@@ -362,8 +374,18 @@ def _unwrapped(
     if not rest:
         return [Command(tuple(words), clean=clean)]
     if wrapper.appends:
-        rest = [*rest, Word("", certain=False)]
+        rest = [*_with_replaced(words[1:at], rest), Word("", certain=False)]
     return run(rest, clean and wrapper.clean, nested)
+
+
+def _with_replaced(options: list[Word], rest: list[Word]) -> list[Word]:
+    """The words in which `xargs -I X` replaces the X. Every value is taken for one: it may only be more than there are."""
+    values = {word.text.partition("I")[2] if word.text.startswith("-") else word.text for word in options}
+    values.discard("")
+    return [
+        Word(word.text, certain=False) if any(value in word.text for value in values) else word
+        for word in rest
+    ]
 
 
 def _skip_options(wrapper: Wrapper, words: list[Word]) -> int | None:
@@ -430,6 +452,8 @@ def _evaluated(words: list[Word], nested: Nested) -> list[Command]:
 
 def _found(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
     """`find`, and what its `-exec` runs."""
+    if not all(word.certain for word in words):
+        return [_unclear(words, "what `find` runs is not certain")]
     commands = [Command(tuple(words), clean=clean)]
     at = 0
     while at < len(words):
@@ -437,9 +461,13 @@ def _found(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
             at += 1
             continue
         end = at + 1
-        while end < len(words) and words[end].text not in (";", "+"):
+        while end < len(words) and not _ends_exec(words[end - 1].text, words[end].text):
             end += 1
         inner = [Word("", certain=False) if "{}" in word.text else word for word in words[at + 1 : end]]
         commands += run(inner, clean, nested) if inner else [_unclear(words, "`-exec` has no command")]
         at = end
     return commands
+
+
+def _ends_exec(before: str, text: str) -> bool:
+    return text == ";" or (text == "+" and before == "{}")

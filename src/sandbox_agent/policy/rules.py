@@ -30,7 +30,9 @@ MOST_FILES = 200
 _STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
 """No rule is stricter than `allow`: the permission mode decides."""
 
-_WITH_PATHS = frozenset({"edit", "read", "search"})
+_WITH_PATHS = frozenset({"edit", "read", "search", "other"})
+_WITH_HOSTS = frozenset({"fetch", "other"})
+"""Tools that concern a file or a host even if it is not said which. Of other tools it is not known what they do."""
 
 
 class Request(Struct, frozen=True, dict=True):
@@ -50,8 +52,8 @@ class Request(Struct, frozen=True, dict=True):
         return self.resolve(self.directory)
 
     def file(self, kind: ToolKind, text: str, path: str | None) -> Part:
-        """A file as a part; None if it is not known which."""
-        if path is None:
+        """A file as a part; None if it is not known which. No file has a NUL in its name."""
+        if path is None or "\0" in path:
             return Part(kind, text)
         return Part(kind, text, path=path, real=self.resolve(posixpath.join(self.directory, path)))
 
@@ -154,15 +156,12 @@ def _first(rules: tuple[PolicyRule, ...], name: RuleList, request: Request, part
 
 def parts_of(request: Request) -> Iterator[Part]:
     ask, kind = request.ask, request.kind
+    if ask.command is not None and kind in ("command", "other"):
+        # An agent need not say of a tool that runs commands that it does.
+        yield from _parts_of_line(request, ask.command)
+    elif kind == "command":
+        yield Part(kind, ask.action, Command(unclear="the agent does not say what it runs"))
     if kind == "command":
-        if ask.command is None:
-            yield Part(kind, ask.action, Command(unclear="the agent does not say what it runs"))
-            return
-        for command in dict.fromkeys(shell.read(ask.command)):
-            if command.words or command.unclear:
-                yield Part(kind, command.text or command.unclear, command)
-            for file in command.writes:
-                yield request.file("edit", f"> {file.text}", file.text if file.certain else None)
         return
     paths = ask.paths or ()
     for path in paths[:MOST_FILES]:
@@ -173,6 +172,14 @@ def parts_of(request: Request) -> Iterator[Part]:
         yield Part(kind, host, host=host)
     if not ask.paths and not ask.hosts:
         yield Part(kind, ask.title or ask.action)
+
+
+def _parts_of_line(request: Request, line: str) -> Iterator[Part]:
+    for command in dict.fromkeys(shell.read(line)):
+        if command.words or command.unclear:
+            yield Part("command", command.text or command.unclear, command)
+        for file in command.writes:
+            yield request.file("edit", f"> {file.text}", file.text if file.certain else None)
 
 
 # -- one rule and one part ----------------------------------------------------------------------
@@ -238,7 +245,7 @@ def _host_matches(rule: PolicyRule, part: Part) -> Match:
         return _command_contacts(part.command, pattern)
     if part.host is not None:
         return "yes" if matches(part.host.casefold().rstrip("."), pattern) else "no"
-    return "maybe" if part.kind == "fetch" else "no"
+    return "maybe" if part.kind in _WITH_HOSTS else "no"
 
 
 def _command_contacts(command: Command, pattern: str) -> Match:

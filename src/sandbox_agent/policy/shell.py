@@ -6,6 +6,7 @@ command is never allowed. So it need not know all of the shell, but it must neve
 
 from __future__ import annotations
 
+import os.path
 import re
 import unicodedata
 from typing import NamedTuple, NoReturn
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from . import programs
 from .programs import Command, Word
+from .script import UNKNOWN_FILE, Script
 
 MOST_CHARACTERS = 64 * 1024
 MOST_COMMANDS = 100
@@ -24,7 +26,7 @@ def read(line: str) -> tuple[Command, ...]:
     """Every command that the line runs. The commands before something unclear are kept."""
     if len(line) > MOST_CHARACTERS:
         return (Command(unclear="the command is too long"),)
-    script = _Script()
+    script = Script()
     try:
         _check_characters(line)
         _Reader(line, script, 0).read()
@@ -35,15 +37,6 @@ def read(line: str) -> tuple[Command, ...]:
 
 class Unclear(Exception):
     """The line holds something whose effect is not certain."""
-
-
-class _Script:
-    """What is found in the whole line."""
-
-    def __init__(self) -> None:
-        self.commands: list[Command] = []
-        self.clean = True
-        """No variable was set that could change what the following commands do."""
 
 
 class _Lexed(NamedTuple):
@@ -80,6 +73,8 @@ _ESCAPES = {
     "e": "\x1b",
     "E": "\x1b",
 }
+_SPLIT = re.compile(r"[$<>]\\\n")
+"""A continued line that may split an operator such as `$(` or `<<`."""
 _NUMBERED = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})")
 
 _BEGINNINGS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
@@ -99,7 +94,7 @@ def _check_characters(line: str) -> None:
 
 
 class _Reader:
-    def __init__(self, text: str, script: _Script, depth: int) -> None:
+    def __init__(self, text: str, script: Script, depth: int) -> None:
         self._text = text
         self._script = script
         self._depth = depth
@@ -109,6 +104,8 @@ class _Reader:
         self._here_docs: list[_HereDoc] = []
         if depth > MOST_NESTED:
             raise Unclear("it is nested too deeply")
+        if _SPLIT.search(text):
+            raise Unclear("an operator is split over two lines")
 
     def read(self) -> None:
         self._commands("")
@@ -152,9 +149,8 @@ class _Reader:
         while True:
             self._skip_blanks()
             here = self._peek()
-            if redirection := self._redirection():
-                if redirection.text:
-                    writes.append(redirection)
+            if (redirection := self._redirection()) is not None:
+                writes += redirection
                 begun = True
             elif here == "(":
                 if words or begun or closed:
@@ -199,14 +195,16 @@ class _Reader:
             # They belong to the whole line rather than to one program.
             found = [*found, Command(writes=tuple(writes))]
         script.commands += found
+        for command in found:
+            script.move(programs.destination(command))
         if len(script.commands) > MOST_COMMANDS:
             self._fail("it runs too many commands")
         script.clean = script.clean and not programs.changes_environment(words)
 
     def _nested(self, text: str) -> list[Command]:
         """The commands of a script in an argument, e.g. of `sh -c`."""
-        script = _Script()
-        script.clean = self._script.clean
+        script = Script()
+        script.clean, script.directories = self._script.clean, self._script.directories
         try:
             _Reader(text, script, self._depth + 1).read()
         except Unclear as unclear:
@@ -214,19 +212,23 @@ class _Reader:
         return script.commands
 
     def _loop_header(self) -> None:
-        """`for name in words`: the words are data."""
+        """`for name in words`: the words are data. In `for name do` they are commands."""
         self._skip_blanks()
         name = self._word()
         if not name.plain:
             self._fail("the variable of a loop is not a name")
         self._script.clean = self._script.clean and programs.is_harmless(name.word.text, exported=False)
+        is_data = False
         while True:
             self._skip_blanks()
             if self._peek() in ("", "\n", ";"):
                 return
             if self._peek() in tuple("()<>&|"):
                 self._fail("the header of a loop is not understood")
-            self._word()
+            word = self._word()
+            if not is_data and not (word.plain and word.word.text == "in"):
+                self._fail("the header of a loop is not understood")
+            is_data = True
 
     def _subshell(self) -> None:
         if self._text.startswith("((", self._at):
@@ -234,10 +236,19 @@ class _Reader:
         self._at += 1
         self._commands(")")
 
+    def _substitution(self) -> None:
+        """`$(…)` or `<(…)`. Shells disagree where the body of a here-document is that is still open at either end."""
+        begin, waiting = self._at, self._here_docs
+        self._here_docs = []
+        self._commands(")")
+        if self._here_docs or (waiting and "\n" in self._text[begin : self._at]):
+            self._fail("where a here-document begins is not certain")
+        self._here_docs = waiting
+
     # -- redirections -------------------------------------------------------------------------
 
-    def _redirection(self) -> Word | None:
-        """The file that a redirection writes; an empty word if it writes none; None if there is no redirection here."""
+    def _redirection(self) -> tuple[Word, ...] | None:
+        """The files that a redirection may write; None if there is no redirection here."""
         found = _REDIRECTION.match(self._text, self._at)
         if found is None:
             return None
@@ -246,17 +257,24 @@ class _Reader:
         self._skip_blanks()
         if operator in ("<<", "<<-"):
             self._here_docs.append(self._here_doc(operator))
-            return Word("")
-        target = self._word().word
+            return ()
+        lexed = self._word()
+        target = lexed.word
         if target.text.startswith(("/dev/tcp", "/dev/udp")):
             self._fail("it connects to the network by a redirection")
         if operator in ("<", "<<<", "<&"):
-            return Word("")
-        if operator == ">&" and target.certain and re.fullmatch(r"\d+-?|-", target.text, re.ASCII):
-            return Word("")
-        if target.certain and target.text in HARMLESS_FILES:
-            return Word("")
-        return target if target.text and target.certain and not target.glob else Word("?", certain=False)
+            return ()
+        if not target.text or not target.certain or target.glob:
+            return (UNKNOWN_FILE,)
+        if operator == ">&" and re.fullmatch(r"\d+-?|-", target.text, re.ASCII):
+            return ()
+        if target.text in HARMLESS_FILES:
+            return ()
+        if target.text.startswith("~"):
+            # Quoted, it is a name like any other.
+            is_home = lexed.plain and target.text.startswith("~/") and self._script.clean
+            return (Word(os.path.expanduser(target.text)),) if is_home else (UNKNOWN_FILE,)
+        return self._script.written(target.text)
 
     def _here_doc(self, operator: str) -> _HereDoc:
         begin = self._at
@@ -275,11 +293,19 @@ class _Reader:
                 end = self._end_of_line()
                 line = self._text[self._at : end]
                 self._at = min(end + 1, len(self._text))
-                if (line.lstrip("\t") if document.strips_tabs else line) == document.end:
+                if self._ends(document, line, body):
                     break
                 body.append(line)
             if document.expands:
                 _Reader("\n".join(body), self._script, self._depth + 1).expand()
+
+    def _ends(self, document: _HereDoc, line: str, body: list[str]) -> bool:
+        bare = line.lstrip("\t") if document.strips_tabs else line
+        continued = document.expands and bool(body) and body[-1].endswith("\\")
+        # Some shells join continued lines before they compare, and take `END)` for the end.
+        if (continued and document.end.endswith(bare)) or (bare.startswith(document.end) and ")" in bare):
+            self._fail("where a here-document ends is not certain")
+        return bare == document.end
 
     def expand(self) -> None:
         """Find the commands in a text in which `$(…)` is expanded, but which is not a command itself."""
@@ -305,7 +331,7 @@ class _Reader:
             here = self._text[self._at]
             if here in "<>" and self._text.startswith("(", self._at + 1) and not text:
                 self._at += 2
-                self._commands(")")
+                self._substitution()
                 certain = single = plain = False
                 continue
             if here in _ENDS:
@@ -399,7 +425,7 @@ class _Reader:
                 self._skip(_SUM, "arithmetic is not understood")
             else:
                 self._at += 1
-                self._commands(")")
+                self._substitution()
             return " ", False
         if here == "{":
             self._skip(_PARAMETER, "an expansion is not understood")
@@ -448,6 +474,8 @@ class _Reader:
         end = self._at + 1
         inner: list[str] = []
         while end < len(self._text) and self._text[end] != "`":
+            if self._text.startswith('\\"', end):
+                self._fail("a quote within backticks is not certain")  # it depends on what is around them
             if self._text[end] == "\\" and self._text[end + 1 : end + 2] in ("`", "\\", "$"):
                 end += 1
             inner.append(self._text[end])

@@ -28,6 +28,8 @@ def check_server(name: str, server: McpServer) -> None:
     """Refuse what can never work."""
     if name == CLIENT_SERVER:
         raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
+    if not name or not name.isprintable():
+        raise _refusal(name, "has a name that cannot be printed")
     if (server.command is None) == (server.url is None):
         raise _refusal(name, "needs either `command` or `url`")
     if server.type is not None and server.type not in (_LOCAL if server.command is not None else _REMOTE):

@@ -54,6 +54,10 @@ class PolicyRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
             raise ValueError(f"`command` never matches a tool of the kind {self.kind}")
         if self.command is not None and not self.command.strip():
             raise ValueError("`command` has no words")
+        if self.path is not None and (self.command is not None or self.kind == "command"):
+            raise ValueError("`path` never matches a command: it is about the files of other tools")
+        if self.path is not None and self.host is not None:
+            raise ValueError("`path` and `host` never match the same part of a request: write two rules")
 
     def is_over(self, now: str) -> bool:
         return self.expires is not None and _moment(self.expires) <= _moment(now)

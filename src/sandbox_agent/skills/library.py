@@ -91,7 +91,7 @@ class Library:
     async def _opened(self, source: SkillSource) -> AsyncIterator[tuple[SkillFolder, str | None]]:
         subpath = _checked(source.subpath or "")
         if source.type == "local":
-            if not source.source.startswith("/"):
+            if not source.source.startswith("/") or "\0" in source.source:
                 raise SourceRefused("a local source is an absolute path")
             yield await self._files.run(SkillFolder, source.source, subpath), None
             return

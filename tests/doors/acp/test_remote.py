@@ -127,12 +127,9 @@ def test_bad_requests_are_problems(native: Client) -> None:
     remote = Remote(native)
     assert refusal(native.post(ACP, _message("session/list", {}, 1))) == (400, "invalid_request")
     assert refusal(native.post(ACP, [])) == (400, "invalid_request")
-    assert refusal(
-        native.request("POST", ACP, content=b"{", headers={"content-type": "application/json"})
-    ) == (
-        400,
-        "invalid_request",
-    )
+    for malformed in (b"{", b"[" * 20_000, b'{"params":' + b"[" * 20_000):
+        sent = native.request("POST", ACP, content=malformed, headers={"content-type": "application/json"})
+        assert refusal(sent) == (400, "invalid_request")
     assert refusal(native.request("POST", ACP, content=b"{}")) == (415, "unsupported_media_type")
     assert refusal(native.request("PUT", ACP)) == (405, "method_not_allowed")
     assert refusal(native.request("DELETE", ACP, headers={"acp-connection-id": "x"})) == (404, "not_found")

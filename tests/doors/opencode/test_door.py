@@ -223,6 +223,8 @@ def test_bad_input_names_what_is_wrong(opencode: OpenCode) -> None:
         (f"/session/{id}/message", {"parts": 1}),
         (f"/session/{id}/message", {"parts": [{"type": "file", "url": "http://host/x"}]}),
         (f"/session/{id}/message", {"parts": [{"type": "file", "url": "data:;base64,%"}]}),
+        (f"/session/{id}/message", {"parts": [{"type": "file", "url": "data:;base64,é"}]}),
+        (f"/session/{id}/message", {"parts": [{"type": "file", "url": "http://[x"}]}),
     ):
         refused = opencode.http.post(path, json=body)
         assert (refused.status_code, refused.json()["field"]) == (400, "parts")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from urllib.parse import unquote_to_bytes
 
 from ...schema.items import ContentPart, FileAction, FileRef, ToolKind
@@ -60,5 +59,5 @@ def data_of(url: str) -> bytes | None:
         return None
     try:
         return base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
-    except binascii.Error:
+    except ValueError:
         return None

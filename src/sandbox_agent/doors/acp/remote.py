@@ -192,14 +192,20 @@ async def _json_body(request: DoorRequest) -> bytes:
         raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
     frame = await request.body()
     try:
-        message: Any = msgspec.json.decode(frame)
-    except RecursionError:
-        message = msgspec.json.decode(shallow(frame))
+        message = _outline(frame)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from None
     if not isinstance(message, dict):
         raise InvalidRequest("the body must be one JSON-RPC message")
     return frame
+
+
+def _outline(frame: bytes) -> Any:
+    """The JSON, down to where it is nested too deep."""
+    try:
+        return msgspec.json.decode(frame)
+    except RecursionError:
+        return msgspec.json.decode(shallow(frame))
 
 
 def _call_in(frame: bytes) -> Call | None:

@@ -37,6 +37,8 @@ logger = logging.getLogger("sandbox_agent.doors.acp")
 VERSION = "2.0"
 MOST_REQUESTS = 200
 """Requests of a client that may be open at the same time."""
+MOST_TASKS = 1_000
+"""Nothing limits notifications, which get no answer."""
 
 T = TypeVar("T")
 
@@ -140,8 +142,10 @@ class Rpc:
                     answer.set_exception(RequestFailed(message.error))
             case Note(method="$/cancel_request"):
                 await self._cancel_request(message)
-            case Note():
+            case Note() if len(self._tasks) < MOST_TASKS:
                 self.spawn(self._served.notice(message))
+            case Note():
+                await self._served.notice(message)  # the client waits instead
             case Call(id=id) if id in self._requests:
                 await self._refuse(message, RpcError(f"the request id {id} is in use", INVALID_REQUEST))
             case Call() if len(self._requests) >= MOST_REQUESTS:

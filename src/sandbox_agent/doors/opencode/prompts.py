@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import re
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
@@ -193,7 +192,10 @@ class Inline(Struct, frozen=True):
 
 def _file(part: PromptPart) -> Inline | dict[str, str]:
     """A file of a prompt: its content, or the attachment that names it."""
-    address = urlsplit(part.url)
+    try:
+        address = urlsplit(part.url)
+    except ValueError:
+        raise InvalidRequest("the URL of a file is not valid", field="parts") from None
     if address.scheme == "file":
         # What follows `?` is a range of lines, which the text of the prompt also names.
         return {"path": unquote(address.path), **({"filename": part.filename} if part.filename else {})}
@@ -203,7 +205,7 @@ def _file(part: PromptPart) -> Inline | dict[str, str]:
     try:
         is_base64 = head.endswith(";base64")
         content = base64.b64decode(data, validate=True) if is_base64 else unquote_to_bytes(data)
-    except binascii.Error:
+    except ValueError:
         raise InvalidRequest("the `data:` URL of a file is not valid base64", field="parts") from None
     mime = part.mime or head.partition(";")[0] or "application/octet-stream"
     return Inline(content, mime, part.filename)
