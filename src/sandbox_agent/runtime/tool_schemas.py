@@ -16,7 +16,7 @@ MAX_SCHEMA_BYTES = 256 << 10
 
 
 class ToolSchemas:
-    """Compiled once for each process of an agent. `jsonschema_rs` matches patterns in linear time, so no argument can stall the daemon."""
+    """Compiled once for each process of an agent. `jsonschema_rs` matches patterns in linear time, so none of them can stall the daemon."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         import jsonschema_rs  # 15 MB that most daemons never need

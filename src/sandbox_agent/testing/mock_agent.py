@@ -425,7 +425,10 @@ def call_tool(turn: Turn) -> None:
         arguments = json.loads(turn.text.split(maxsplit=2)[2]) if len(turn.arguments) > 1 else {}
     except ValueError:
         raise BadArguments from None
-    for name, config in turn.agent.settings.get("mcp", {}).items():
+    servers: dict[str, dict[str, Any]] = turn.agent.settings.get("mcp", {})
+    for name, config in servers.items():
+        if "command" not in config:
+            continue  # the mock starts servers, and reaches none over the network
         with McpServer(turn, config) as server:
             if tool in server.tools():
                 action = f"mcp__{name}__{tool}"
