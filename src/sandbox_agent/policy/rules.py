@@ -24,7 +24,7 @@ from .wildcards import matches
 
 Resolve = Callable[[str], str]
 
-MOST_FILES = 200
+MAX_FILES = 200
 """More files of one request are not looked at one by one."""
 
 _STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
@@ -165,9 +165,9 @@ def parts_of(request: Request) -> Iterator[Part]:
                 yield request.file("edit", f"> {file.text}", file.text if file.certain else None)
         return
     paths = ask.paths or ()
-    for path in paths[:MOST_FILES]:
+    for path in paths[:MAX_FILES]:
         yield request.file(kind, path, path)
-    if len(paths) > MOST_FILES:
+    if len(paths) > MAX_FILES:
         yield request.file(kind, f"{len(paths)} files", None)
     for host in ask.hosts:
         yield Part(kind, host, host=host)

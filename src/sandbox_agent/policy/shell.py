@@ -15,14 +15,14 @@ from msgspec import Struct
 from . import programs
 from .programs import Command, Word
 
-MOST_CHARACTERS = 64 * 1024
-MOST_COMMANDS = 100
-MOST_NESTED = 16
+MAX_CHARACTERS = 64 * 1024
+MAX_COMMANDS = 100
+MAX_NESTED = 16
 
 
 def read(line: str) -> tuple[Command, ...]:
     """Every command that the line runs. The commands before something unclear are kept."""
-    if len(line) > MOST_CHARACTERS:
+    if len(line) > MAX_CHARACTERS:
         return (Command(unclear="the command is too long"),)
     script = _Script()
     try:
@@ -107,7 +107,7 @@ class _Reader:
         self._open = 0
         """Parentheses around this place."""
         self._here_docs: list[_HereDoc] = []
-        if depth > MOST_NESTED:
+        if depth > MAX_NESTED:
             raise Unclear("it is nested too deeply")
 
     def read(self) -> None:
@@ -117,7 +117,7 @@ class _Reader:
 
     def _commands(self, until: str) -> None:
         self._open += 1
-        if self._open + self._depth > MOST_NESTED:
+        if self._open + self._depth > MAX_NESTED:
             self._fail("it is nested too deeply")
         self._read_until(until)
         self._open -= 1
@@ -199,7 +199,7 @@ class _Reader:
             # They belong to the whole line rather than to one program.
             found = [*found, Command(writes=tuple(writes))]
         script.commands += found
-        if len(script.commands) > MOST_COMMANDS:
+        if len(script.commands) > MAX_COMMANDS:
             self._fail("it runs too many commands")
         script.clean = script.clean and not programs.changes_environment(words)
 
