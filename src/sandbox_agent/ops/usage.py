@@ -70,6 +70,6 @@ def _moment(text: str, name: str) -> str:
         in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidRequest(
-            f"`{name}` is not a time, e.g. 2026-01-27 or 2026-01-27T19:10:11Z", field=name
+            f"`{text[:40]}` is not a time, e.g. 2026-01-27 or 2026-01-27T19:10:11Z", field=name
         ) from None
     return in_utc.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
