@@ -1,7 +1,7 @@
 """Patterns for commands: words in which `*` is a wildcard, e.g. `git *` or `rm -rf`.
 
 An `allow` must match the whole command as it is written. A `deny` or `ask` matches the beginning, in whatever order options come,
-however they are spelled and wherever the program is; and what only might be meant is told as `maybe`.
+however they are spelled and wherever the program is; a possible match is `maybe`.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _current(rules: tuple[PolicyRule, ...], now: str) -> tuple[PolicyRule, ...]:
 
 
 class Part(Struct, frozen=True):
-    """What one rule is compared with."""
+    """A command, file or host, which rules are compared with one by one."""
 
     kind: ToolKind
     text: str

@@ -130,7 +130,7 @@ class Library:
             raise
 
     def _surplus(self) -> list[Fetched]:
-        """The oldest that no one uses, as many as there are too many."""
+        """Remove the oldest unused repositories beyond the number that is kept."""
         many = len(self._kept) - MAX_KEPT
         unused = [key for key, kept in self._kept.items() if not kept.users][: max(0, many)]
         return [self._kept.pop(key) for key in unused]
