@@ -66,6 +66,7 @@ def _take(browser: Browser, client: Client, daemon: Daemon) -> None:
     _busy(browser, client, address, sessions[0])
     _asking(browser, client, address, sessions[1])
     _broken(browser, client, address)
+    _given(browser, client, address, daemon.work_dir.with_name("skills"))
     _machine(browser, client, address, daemon.work_dir.with_name("cart"))
 
 
@@ -133,6 +134,47 @@ def _broken(browser: Browser, client: Client, address: str) -> None:
         page.locator(".tool .foldLine").first.click()
         page.get_by_text("$ seq 3").wait_for()
         _save(page, "error")
+
+
+def _given(browser: Browser, client: Client, address: str, skills: Path) -> None:
+    (skills / "release").mkdir(parents=True)
+    (skills / "release" / "SKILL.md").write_text(
+        "---\nname: release\ndescription: How we make a release.\n---\nRun the tests, then tag the commit.\n"
+    )
+    shop = str(client.daemon.work_dir.with_name("shop"))
+    rules = [
+        {"effect": "deny", "command": "git push --force", "reason": "Published tags stay."},
+        {"effect": "ask", "path": "**/.env"},
+        {"effect": "allow", "command": "echo *", "reason": "It only prints."},
+    ]
+    session = client.create(
+        title="Release version 2",
+        directory=shop,
+        mcp={"issues": {"url": "https://issues.example/mcp"}},
+        skills={"sources": [{"type": "local", "source": str(skills)}]},
+        policy=rules,
+        limits={"maxCostUsd": 0.5, "maxTurns": 20, "maxTurnSeconds": 600},
+    )
+    client.turn(session, "permission the tests pass")
+    client.turn(session, "spend 3 4")
+    with _window(browser, "light", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_role("button", name="Panel (Alt D)").click()
+        page.get_by_role("tab", name="Setup").click()
+        page.get_by_role("region", name="Rules").wait_for()
+        _save(page, "setup")
+    session = client.create(
+        title="Announce version 2",
+        directory=shop,
+        tools=[{"name": "approve", "description": "Asks a person whether a text may be published."}],
+        permissionMode="bypass",
+    )
+    client.turn(session, "tool")
+    client.send(session, 'call approve {"version": "2.0.0", "text": "Version 2 is out."}')
+    with _window(browser, "dark", DESK) as page:
+        page.goto(f"{address}#/sessions/{session}")
+        page.get_by_label("Tool: approve").get_by_role("textbox").fill("Approved by Ada.")
+        _save(page, "tool")
 
 
 CART = """def total(items: list[int]) -> int:

@@ -5,7 +5,10 @@ import { asCurl, RequestLog } from "../src/daemon/requestLog";
 import { ago, count, duration, money } from "../src/parts/format";
 import { parsed } from "../src/route";
 import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
+import { conditionsOf, rulesOf } from "../src/sessions/rules";
+import { sourcesOf } from "../src/sessions/skills";
 import { commandOf } from "../src/transcript/commandOf";
+import { messageOf, outcomeOf } from "../src/transcript/outcome";
 
 test.each([
   ["command", { command: ["git", "status"] }, "git status"],
@@ -87,4 +90,43 @@ test("figures are short", () => {
   expect([count(9999), count(12_345), count(2_500_000)]).toEqual(["9,999", "12.3k", "2.5M"]);
   expect([money(0), money(0.00003), money(0.00017), money(1.234)]).toEqual(["$0", "< $0.0001", "$0.0002", "$1.23"]);
   expect([ago(0, 10_000), ago(0, 120_000), ago(0, 7_200_000), ago(0, 200_000_000)]).toEqual(["now", "2 min", "2 h", "2 d"]);
+});
+
+test.each([
+  [{ effect: "deny", kind: "command", pattern: " rm -rf ", reason: "" }, { effect: "deny", kind: "command", command: "rm -rf" }],
+  [{ effect: "ask", kind: "", pattern: "**/.env", reason: "Secrets." }, { effect: "ask", path: "**/.env", reason: "Secrets." }],
+  [{ effect: "allow", kind: "fetch", pattern: "", reason: "" }, { effect: "allow", kind: "fetch" }],
+] as const)("the rule %j is sent as %j", (draft, rule) => {
+  expect(rulesOf([draft])).toEqual([rule]);
+});
+
+test.each([
+  [{ effect: "deny" }, "everything"],
+  [{ effect: "deny", agent: "claude", kind: "edit", path: "src/**", reason: "no" }, "agent claude, kind edit, path src/**"],
+] as const)("the rule %j is about %s", (rule, words) => {
+  expect(conditionsOf(rule)).toBe(words);
+});
+
+test("a source of skills is a folder without a ref, or a repository with one", () => {
+  const sources = sourcesOf([
+    { type: "local", source: " /srv/skills ", ref: "left over" },
+    { type: "github", source: "owner/name", ref: "v2" },
+    { type: "git", source: "https://host/a.git", ref: "" },
+  ]);
+  expect(sources).toEqual([
+    { type: "local", source: "/srv/skills" },
+    { type: "github", source: "owner/name", ref: "v2" },
+    { type: "git", source: "https://host/a.git" },
+  ]);
+  expect(() => sourcesOf([{ type: "git", source: " ", ref: "" }])).toThrow("needs a folder");
+});
+
+test.each([
+  [{ state: "reject", decidedBy: "rule", rule: { list: "operator", index: 0, reason: "No." }, message: "No." }, "Denied by rule: No.", null],
+  [{ state: "accept", decidedBy: "rule", rule: { list: "session", index: 1 }, message: null }, "Allowed by rule", null],
+  [{ state: "accept", decidedBy: "rule", rule: null, message: null }, "Allowed once by an earlier “always”", null],
+  [{ state: "reject", decidedBy: "client", rule: null, message: "No." }, "Rejected", "No."],
+])("the permission %j reads: %s", (permission, outcome, message) => {
+  expect(outcomeOf(permission as never)).toBe(outcome);
+  expect(messageOf(permission as never)).toBe(message);
 });

@@ -104,7 +104,7 @@ def test_everything_is_readable_and_named(busy: Window) -> None:
         line.click()
     assert faults(busy) == []
     busy.page.keyboard.press("Alt+d")
-    for tab in (*MACHINE, "HTTP", "Agents", "Connection", "Events"):
+    for tab in (*MACHINE, "Setup", "HTTP", "Agents", "Connection", "Events"):
         busy.page.get_by_role("tab", name=tab).click()
         for coverage in busy.page.locator(".coverage summary").all():
             coverage.click()
@@ -135,7 +135,7 @@ def test_axe_finds_nothing(busy: Window) -> None:
     busy.page.keyboard.press("Control+f")
     assert axe_findings(busy) == []
     busy.page.keyboard.press("Alt+d")
-    for tab in (*MACHINE, "Events", "Usage", "HTTP", "Agents", "Connection"):
+    for tab in (*MACHINE, "Setup", "Events", "Usage", "HTTP", "Agents", "Connection"):
         busy.page.get_by_role("tab", name=tab).click()
         assert axe_findings(busy, ".panel") == [], tab
     busy.page.keyboard.press("Alt+n")

@@ -63,6 +63,8 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
     for _ in range(3):
         client.turn(session, "markdown")
     window.enter(session)
+    # The text is as high as it stays.
+    expect(window.log.get_by_role("table").last).to_be_attached()
     expect(window.log.locator(".turnEnd").last).to_be_in_viewport()
     to_end = window.button("To the end")
     window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
@@ -122,10 +124,10 @@ def test_what_looks_like_html_stays_text(window: Window, session: str) -> None:
     window.turn_is_over()
     answer = window.log.locator(".message.assistant")
     expect(answer).to_contain_text("<img src=x")
+    links = answer.get_by_role("link")
+    expect(links).to_have_count(1)
+    expect(links).to_have_attribute("href", "http://evil.example/b.png")
     assert answer.locator("img, script").count() == 0
-    assert [link.get_attribute("href") for link in answer.get_by_role("link").all()] == [
-        "http://evil.example/b.png"
-    ]
     assert [url for url in asked if "evil" in url] == []
 
 
@@ -339,7 +341,7 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
 ) -> None:
     session = client.create(tools=[{"name": "weather"}])
     window.enter(session)
-    for number, (button, said) in enumerate([("Answer", "returned"), ("Fail", "failed")], 1):
+    for button, said in (("Answer", "returned"), ("Fail", "failed")):
         window.say('call weather {"city": "Bonn"}')
         card = window.card("Tool: weather")
         expect(card).to_contain_text("weather waits for its result")
@@ -348,7 +350,22 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
         card.get_by_role("button", name=button).click()
         window.sees(f"weather {said}: rain")
         expect(card).to_have_count(0)
-        expect(window.log.locator(".resolved")).to_have_text(["Answered by a clientweather"] * number)
+        expect(window.tool("weather").last).to_contain_text("Answered by a client")
+        expect(window.log.locator(".resolved")).to_have_count(0)
+
+
+def test_a_permission_that_a_rule_decided_says_so_with_the_reason(window: Window, client: Client) -> None:
+    rules = [
+        {"effect": "deny", "command": "echo secret", "reason": "It stays here."},
+        {"effect": "allow", "command": "echo *"},
+    ]
+    session = client.create(policy=rules)
+    window.enter(session)
+    window.say("permission secret")
+    expect(window.tool("bash")).to_contain_text("Denied by rule: It stays here.")
+    window.say("permission hello")
+    expect(window.tool("bash").last).to_contain_text("Allowed by rule")
+    expect(window.log.get_by_text("“It stays here.”")).to_have_count(0)
 
 
 def test_a_permission_for_the_session_is_not_asked_again(
@@ -360,7 +377,7 @@ def test_a_permission_for_the_session_is_not_asked_again(
     window.turn_is_over()
     window.say("permission one")
     expect(window.log.locator(".turnEnd")).to_have_count(2)
-    window.sees("by a rule of this session")
+    window.sees("Allowed once by an earlier “always”")
     assert permissions_of(client, session) == [("accept_for_session", None), ("accept", None)]
 
 

@@ -76,6 +76,7 @@ class DaemonProcess:
         self._reader.start()
         address = self._address.get(timeout=DEADLINE)
         assert address, "the daemon did not start; its log says why"
+        self.url = address
         self.http = httpx2.Client(base_url=address, timeout=60)
 
     def _read_stderr(self) -> None:

@@ -8,8 +8,11 @@ test the ten rules are checked on all events of its sessions. For a feature that
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,6 +30,8 @@ from .features import Feature
 from .gaps import Check, check_of
 from .live import REAL, SCENARIOS, Live
 from .tried import ACP_FLAGS, TRIED, cannot_run, chosen, installs
+
+ROOT = Path(__file__).parents[2]
 
 # -- selection --------------------------------------------------------------------------------
 
@@ -196,3 +201,17 @@ def live(
     ]
     yield live
     live.check_rules()
+
+
+@pytest.fixture(scope="session")
+def typescript() -> str:
+    """Node.js, with the TypeScript SDK built."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        pytest.skip("NO node AND npm ON THIS MACHINE: the TypeScript SDK is not tested")
+    cache = ROOT / ".cache"
+    cache.mkdir(exist_ok=True)
+    with (cache / "typescript.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", "--no-print-directory", "sdk"], cwd=ROOT, check=True, capture_output=True)
+    return node

@@ -113,6 +113,12 @@ class Live:
         self.sessions.append(session)
         return session
 
+    def adopt(self, session_id: str) -> Session:
+        """A session that another program created."""
+        session = Session(self.daemon, session_id)
+        self.sessions.append(session)
+        return session
+
     def skilled_session(self) -> Session:
         """A session with a skill, of which the model should be told `SKILL_WORDS`."""
         name, description = SKILL_WORDS

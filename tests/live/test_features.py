@@ -5,6 +5,7 @@ rest.
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 import time
 import zlib
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 from tests.busy import busy
 
+from sandbox_agent import SandboxAgent
 from sandbox_agent.schema.events import (
     Event,
     ItemCompleted,
@@ -30,6 +32,7 @@ from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
 from sandbox_agent.schema.policy import RuleReference
 
 from .client import (
+    DEADLINE,
     DaemonProcess,
     Fifo,
     Refused,
@@ -242,25 +245,52 @@ def test_the_model_is_told_of_a_skill(live: Live) -> None:
     assert contents(live.workspace) == before
 
 
-WEATHER = {
-    "name": "weather",
-    "description": "The weather in a city.",
-    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}
-
-
 @feature("client_tool")
-def test_calls_a_tool_of_the_client(live: Live) -> None:
-    session = live.session(tools=[WEATHER])
-    turn_id = session.send(live.say("client_tool", "", "What is the weather in Bonn? Use the tool weather."))
-    request = session.tool_request(turn_id)
-    assert (request.name, request.arguments) == ("weather", {"city": "Bonn"})
-    session.call("POST", f"/tool-calls/{request.call_id}/reply", {"output": "rain and 12 degrees"})
-    turn = session.finish(turn_id)
-    assert turn.asked_client == [], "the client can refuse the call itself"
+def test_calls_a_function_of_a_python_program(live: Live) -> None:
+    asked = []
+
+    def weather(city: str) -> str:
+        """The weather in a city."""
+        asked.append(city)
+        return WEATHER
+
+    with SandboxAgent.connect(live.daemon.url) as client:
+        made = client.sessions.create(agent=live.agent.name, directory=str(live.workspace), tools=[weather])
+        session = live.adopt(made.id)
+        prompted = made.prompt(live.say("client_tool", "", ASK_WEATHER))
+        prompted.result()
+        assert prompted.turn_id is not None
+        turn = session.finish(prompted.turn_id)
+    assert asked == ["Bonn"]
+    _called_the_tool(session, turn)
+
+
+@feature("client_tool_typescript")
+def test_calls_a_function_of_a_typescript_program(live: Live, typescript: str) -> None:
+    prompt = live.say("client_tool", "", ASK_WEATHER)
+    program = Path(__file__).with_name("client_tool.mjs")
+    command = [typescript, str(program), live.daemon.url, live.agent.name, str(live.workspace), prompt]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    told = msgspec.json.decode(done.stdout)
+    assert told["asked"] == ["Bonn"]
+    session = live.adopt(told["session"])
+    started = session.wait(lambda event: isinstance(event.data, TurnStarted)).data
+    assert isinstance(started, TurnStarted)
+    _called_the_tool(session, session.finish(started.turn_id))
+
+
+WEATHER = "rain and 12 degrees"
+ASK_WEATHER = "What is the weather in Bonn? Use the tool weather."
+
+
+def _called_the_tool(session: Session, turn: Turn) -> None:
+    """The transcript shows the call and its result, and the client was not asked: it can refuse the call itself."""
+    assert turn.asked_client == []
+    request = session.tool_request(turn.id)
     assert request.call_id in {call.call_id for call in turn.calls}
     (result,) = (result for result in turn.results if result.call_id == request.call_id)
-    assert "rain and 12 degrees" in result.output
+    assert WEATHER in result.output
 
 
 @feature("subagent")

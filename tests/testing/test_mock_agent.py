@@ -255,7 +255,7 @@ def test_every_keyword_with_an_answer_works_in_one_conversation(agent: Client) -
 
 
 def test_every_keyword_is_tested_and_documented() -> None:
-    asked_elsewhere = {"demo", "unparsed", "nested", "slow", "crash", "hang", "orphan", "end"}
+    asked_elsewhere = {"demo", "unparsed", "nested", "slow", "crash", "hang", "orphan", "end", "call"}
     assert mock_agent.KEYWORDS.keys() == {
         *(prompt.split()[0] for prompt in OUTLINES if prompt != "anything else"),
         *asked_elsewhere,

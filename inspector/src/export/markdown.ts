@@ -3,7 +3,7 @@ import type { Entry, ToolEntry, Transcript } from "sdk/transcript";
 import type { SessionInfo } from "../daemon/types";
 import { dateAndClock, duration, money } from "../parts/format";
 import { commandOf } from "../transcript/commandOf";
-import { outcomeOf } from "../transcript/outcome";
+import { messageOf, outcomeOf } from "../transcript/outcome";
 
 export function asMarkdown(transcript: Transcript, info: SessionInfo): string {
   const facts = [info.agent, info.model, info.directory, dateAndClock(info.createdAt)].filter(Boolean).join(" · ");
@@ -19,8 +19,10 @@ function blocksOf(entry: Entry, level = 0): string[] {
       return [quoted(entry.text)];
     case "tool":
       return toolBlocks(entry, level);
-    case "permission":
-      return [`*${entry.state === "requested" ? "Waits for an answer" : outcomeOf(entry)}: ${entry.title}*${entry.message ? ` “${entry.message}”` : ""}`];
+    case "permission": {
+      const message = messageOf(entry);
+      return [`*${entry.title}: ${entry.state === "requested" ? "waits for an answer" : outcomeOf(entry)}*${message ? ` “${message}”` : ""}`];
+    }
     case "question":
       if (entry.isPlan) return ["**Plan**", entry.prompt, `*${entry.state === "answered" ? "Approved" : entry.state === "rejected" ? "Rejected" : "Waits for an answer"}*`];
       return entry.questions.map(({ question }, index) => `**${question}** ${entry.answers?.[index]?.join(", ") ?? "(not answered)"}`);

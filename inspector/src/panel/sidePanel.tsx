@@ -1,6 +1,6 @@
 /**
  * The panel at the right: one tab at a time. A new tab is a line in `TABS`; the tabs about the session and the page are
- * loaded together when the panel is first opened, those about the machine each when it is first looked at.
+ * loaded together when the panel is first opened, the setup and those about the machine each when it is first looked at.
  */
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef } from "react";
 import { AgentsTab } from "../debug/agentsTab";
@@ -13,13 +13,15 @@ import { UsageTab } from "../usage/usageTab";
 import "../styles/panel.css";
 import "../styles/debug.css";
 import "../styles/machine.css";
+import "../styles/setup.css";
 
 const ChangesTab = lazy(() => import("../changes/changesTab"));
 const FilesTab = lazy(() => import("../files/filesTab"));
+const SetupTab = lazy(() => import("../setup/setupTab"));
 const TerminalTab = lazy(() => import("../terminal/terminalTab"));
 const ProcessesTab = lazy(() => import("../processes/processesTab"));
 
-export type PanelTab = "changes" | "files" | "terminal" | "processes" | "events" | "usage" | "http" | "agents" | "connection";
+export type PanelTab = "changes" | "files" | "terminal" | "processes" | "setup" | "events" | "usage" | "http" | "agents" | "connection";
 
 /** What a tab may need to know. */
 interface Place {
@@ -44,6 +46,7 @@ const TABS: readonly Tab[] = [
   { id: "files", name: "Files", draw: ({ sessionId }) => <FilesTab key={sessionId} sessionId={sessionId} /> },
   { id: "terminal", name: "Terminal", draw: ({ sessionId }) => <TerminalTab sessionId={sessionId} /> },
   { id: "processes", name: "Processes", draw: ({ sessionId }) => <ProcessesTab sessionId={sessionId} /> },
+  { id: "setup", name: "Setup", draw: ({ sessionId }) => (sessionId ? <SetupTab key={sessionId} sessionId={sessionId} /> : <NoSession of="setup" />) },
   {
     id: "events",
     name: "Events",

@@ -7,25 +7,15 @@ import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "../parts/notice";
 import { useWorkspace } from "../state/workspace";
-import type { LimitName } from "../usage/limits";
-
-const LIMITS: readonly (readonly [LimitName, string, string])[] = [
-  ["maxCostUsd", "Cost in US dollars", "any"],
-  ["maxTokens", "Tokens", "1"],
-  ["maxTurns", "Turns", "1"],
-  ["maxTurnSeconds", "Seconds of a turn", "any"],
-  ["maxSessionSeconds", "Seconds of the session", "any"],
-];
+import { LimitFields, limitsIn } from "./limitFields";
 
 export default function LimitsDialog({ info, onClose }: { info: SessionInfo; onClose: () => void }) {
   const { daemon } = useWorkspace();
   const [failure, setFailure] = useState<string | null>(null);
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const given = new FormData(event.currentTarget);
-    const limits = Object.fromEntries(LIMITS.map(([name]) => [name, given.get(name) ? Number(given.get(name)) : null]));
     try {
-      await daemon.patch(sessionPath(info.sessionId), { limits });
+      await daemon.patch(sessionPath(info.sessionId), { limits: limitsIn(new FormData(event.currentTarget)) });
       onClose();
     } catch (error) {
       setFailure(sayWhy(error));
@@ -34,20 +24,7 @@ export default function LimitsDialog({ info, onClose }: { info: SessionInfo; onC
   return (
     <Dialog title="Limits" onClose={onClose}>
       <form className="form" onSubmit={save}>
-        {LIMITS.map(([name, words, step], index) => (
-          <label key={name}>
-            <span>{words}</span>
-            <input
-              name={name}
-              type="number"
-              min={step === "1" ? 1 : 0}
-              step={step}
-              defaultValue={info.limits?.[name] ?? ""}
-              placeholder="No limit"
-              {...(index === 0 && { "data-first": true })}
-            />
-          </label>
-        ))}
+        <LimitFields limits={info.limits} placeholder="No limit" isFirst />
         {failure && <Notice>{failure}</Notice>}
         <footer className="formEnd">
           <Button onClick={onClose}>Cancel</Button>

@@ -7,13 +7,13 @@ import { Dialog } from "../parts/dialog";
 import { Notice } from "../parts/notice";
 import { go } from "../route";
 import type { Offer } from "../state/agentList";
+import { limitsIn } from "../session/limitFields";
 import { PermissionSelect } from "../session/permissionSelect";
 import { useObserved } from "../state/observable";
 import { useWorkspace } from "../state/workspace";
 import { AgentPicker } from "./agentPicker";
-import { type ServerDraft, serversOf } from "./mcp";
-import { McpForm } from "./mcpForm";
-import { type Pair, PairsForm, recordOf } from "./pairsForm";
+import { NO_EXTRAS, requestOf } from "./extras";
+import { ExtrasForm } from "./extrasForm";
 
 const LAST_AGENT = "sandbox-agent.lastAgent";
 const LAST_DIRECTORY = "sandbox-agent.lastDirectory";
@@ -28,8 +28,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
   const [permissionMode, setPermissionMode] = useState<PermissionMode>("default");
   const [model, setModel] = useState("");
   const [variant, setVariant] = useState("");
-  const [servers, setServers] = useState<readonly ServerDraft[]>([]);
-  const [variables, setVariables] = useState<readonly Pair[]>([]);
+  const [extras, setExtras] = useState(NO_EXTRAS);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
   const installed = agents.find((one) => one.id === agent)?.installed ?? false;
@@ -43,12 +42,13 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
     setVariant("");
   };
 
-  const create = async (event: FormEvent) => {
+  const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    // Where nothing was filled in, the daemon's own limits hold.
+    const limits = Object.entries(limitsIn(new FormData(event.currentTarget))).filter(([, value]) => value !== null);
     setFailure(null);
     setBusy(true);
     try {
-      const [mcp, env] = [serversOf(servers), recordOf(variables)];
       const created = await workspace.daemon.post<CreatedSession>("/v1/sessions", {
         agent,
         permissionMode,
@@ -57,8 +57,8 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
         ...(agentMode && { agentMode }),
         ...(model && { model }),
         ...(variant && { variant }),
-        ...(servers.length > 0 && { mcp }),
-        ...(variables.length > 0 && { env }),
+        ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
+        ...requestOf(extras),
       });
       localStorage.setItem(LAST_AGENT, agent);
       localStorage.setItem(LAST_DIRECTORY, directory);
@@ -119,15 +119,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
             </datalist>
           </label>
         </div>
-        <details className="more">
-          <summary>MCP servers{servers.length > 0 && ` (${servers.length})`}</summary>
-          <McpForm servers={servers} onChange={setServers} />
-        </details>
-        <details className="more">
-          <summary>Environment{variables.length > 0 && ` (${variables.length})`}</summary>
-          <p className="faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
-          <PairsForm pairs={variables} onChange={setVariables} of="Variable" />
-        </details>
+        <ExtrasForm extras={extras} onChange={setExtras} />
         {failure && <Notice>{failure}</Notice>}
         <footer className="formEnd">
           <Button onClick={onClose}>Cancel</Button>

@@ -31,7 +31,7 @@ export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Prop
       return <Thinking entry={entry} {...fold} />;
     case "tool":
       if (row.isResult) return <SubAgentResult entry={entry} />;
-      return <Tool entry={entry} decision={row.decision} {...fold} />;
+      return <Tool entry={entry} decision={row.decision} answer={row.answer} {...fold} />;
     case "permission":
       return <PermissionCard entry={entry} />;
     case "question":
@@ -68,7 +68,8 @@ function isSame(before: Props, after: Props): boolean {
     one.entry === other.entry &&
     one.piece === other.piece &&
     one.isLast === other.isLast &&
-    one.decision === other.decision
+    one.decision === other.decision &&
+    one.answer === other.answer
   );
 }
 

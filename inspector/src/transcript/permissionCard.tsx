@@ -10,7 +10,7 @@ import { commandOf } from "./commandOf";
 import { DiffView } from "./diffView";
 import { exact } from "./exact";
 import { Json } from "./json";
-import { outcomeOf } from "./outcome";
+import { messageOf, outcomeOf } from "./outcome";
 import { TooLate } from "./tooLate";
 import { Command } from "./tool";
 import { useAnswer } from "./useAnswer";
@@ -25,13 +25,14 @@ export function PermissionCard({ entry }: { entry: PermissionEntry }) {
 
 function Resolved({ entry }: { entry: PermissionEntry }) {
   const rejected = entry.state === "reject";
+  const message = messageOf(entry);
   return (
     <div className={`resolved ${rejected ? "rejected" : "accepted"}`}>
       <Icon name={rejected ? "cross" : "check"} size={14} />
       <span>{outcomeOf(entry)}</span>
       {/* The call stands right above, where there is one. */}
       {entry.callId === null && <span className="foldSummary mono">{exact(entry.title)}</span>}
-      {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+      {message && <span className="resolvedMessage">“{message}”</span>}
       <TooLate requestId={entry.id} />
     </div>
   );

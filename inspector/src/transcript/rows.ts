@@ -2,6 +2,7 @@
 import { TOOL_REQUEST } from "sdk/requests";
 import type { Entry, MessageEntry, PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
 import { type Piece, Pieces } from "./pieces";
+import { asRecord } from "./record";
 
 export interface Row {
   /** Unique in the transcript, and the same while the row is there. */
@@ -17,6 +18,8 @@ export interface Row {
   readonly isResult: boolean;
   /** What was decided about a call, told in the call's own row. */
   readonly decision: PermissionEntry | null;
+  /** How a client answered a call of its tool, told there as well. */
+  readonly answer: StatusEntry | null;
   /** It follows a row of its kind, closely. */
   readonly isTight: boolean;
 }
@@ -40,14 +43,14 @@ const TELLING = new Set([
 
 /** A message beyond this is cut into pieces. */
 const LONG_MESSAGE = 3_000;
-const WHOLE = { piece: null, isFirst: true, isLast: true, isResult: false, decision: null, isTight: false };
+const WHOLE = { piece: null, isFirst: true, isLast: true, isResult: false, decision: null, answer: null, isTight: false };
 
 export interface Shown {
   /** What was opened, by the ids of entries. */
   readonly unfolded: ReadonlySet<string>;
   /** Also statuses that are for machines. */
   readonly showAll: boolean;
-  /** Permissions that have something to say besides how they ended, by their ids. */
+  /** Requests that have something to say besides how they ended, by their ids. */
   readonly apart?: ReadonlySet<string>;
 }
 
@@ -57,15 +60,15 @@ export class Rows {
 
   of(entries: readonly Entry[], { unfolded, showAll, apart = new Set() }: Shown): Row[] {
     const rows: Row[] = [];
-    const decisions = decisionsOf(entries, apart);
-    const told = new Set(decisions.values());
+    const { decisions, answers } = endedRequests(entries, apart);
+    const told = new Set<Entry>([...decisions.values(), ...answers.values()]);
     const push = (row: Row) => {
       const before = rows.at(-1);
       rows.push({ ...row, isTight: before !== undefined && isStep(before) && isStep(row) && before.depth === row.depth });
     };
     const collect = (level: readonly Entry[], depth: number) => {
       for (const entry of level) {
-        if (!isShown(entry, showAll) || told.has(entry as PermissionEntry)) continue;
+        if (!isShown(entry, showAll) || told.has(entry)) continue;
         if (entry.kind === "message" && entry.role !== "user") this.#message(entry, depth).forEach(push);
         else if (entry.kind === "tool") tool(entry, depth);
         else push({ ...WHOLE, key: entry.id, entry, depth });
@@ -73,7 +76,8 @@ export class Rows {
     };
     const tool = (entry: ToolEntry, depth: number) => {
       const decision = decisions.get(entry.callId) ?? null;
-      push({ ...WHOLE, key: entry.id, entry, depth, decision });
+      const answer = answers.get(entry.callId) ?? null;
+      push({ ...WHOLE, key: entry.id, entry, depth, decision, answer });
       if (entry.children.length === 0 || !unfolded.has(entry.id)) return;
       collect(entry.children, depth + 1);
       if (hasResult(entry)) push({ ...WHOLE, key: `${entry.id}:result`, entry, depth, isResult: true });
@@ -109,22 +113,33 @@ export function asks(entry: Entry): boolean {
   return (entry.kind === "permission" || entry.kind === "question") && entry.state === "requested";
 }
 
-/** Permissions that are decided, by their calls. Where a call asked twice, the last is told in its row. */
-function decisionsOf(entries: readonly Entry[], apart: ReadonlySet<string>): Map<string, PermissionEntry> {
+/** Requests that have ended, by their calls. Where a call asked twice, the last is told in its row. */
+function endedRequests(entries: readonly Entry[], apart: ReadonlySet<string>) {
   const calls = new Set<string>();
   const decisions = new Map<string, PermissionEntry>();
+  const answers = new Map<string, StatusEntry>();
   const look = (level: readonly Entry[]) => {
     for (const entry of level) {
       if (entry.kind === "tool") {
         calls.add(entry.callId);
         look(entry.children);
-      } else if (entry.kind === "permission" && !asks(entry) && entry.callId !== null && !apart.has(entry.id)) {
-        if (calls.has(entry.callId)) decisions.set(entry.callId, entry);
+      } else if (!asks(entry) && !apart.has(entry.id)) {
+        const callId = requestedFor(entry);
+        if (callId === null || !calls.has(callId)) continue;
+        if (entry.kind === "permission") decisions.set(callId, entry);
+        if (entry.kind === "status") answers.set(callId, entry);
       }
     }
   };
   look(entries);
-  return decisions;
+  return { decisions, answers };
+}
+
+/** The call that an entry asked about. */
+function requestedFor(entry: Entry): string | null {
+  if (entry.kind === "permission") return entry.callId;
+  const callId = entry.kind === "status" && isToolRequest(entry) && asRecord(entry.data)?.call_id;
+  return typeof callId === "string" ? callId : null;
 }
 
 /** One of the agent's steps, which stand close together. */

@@ -1,6 +1,6 @@
 /** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
 import { useMemo } from "react";
-import type { PermissionEntry, ToolEntry } from "sdk/transcript";
+import type { PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
 import { CodeText } from "../code/codeText";
 import { useNow } from "../parts/clock";
 import { duration, plural, pretty } from "../parts/format";
@@ -15,18 +15,19 @@ import { Images } from "./images";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
 import { KindIcon } from "./kindIcon";
-import { outcomeOf } from "./outcome";
+import { answerOf, messageOf, outcomeOf } from "./outcome";
 import { planSteps, Steps } from "./steps";
 import { Terminal } from "./terminal";
 
-interface Props extends Fold {
+interface Told {
   entry: ToolEntry;
   decision: PermissionEntry | null;
+  answer: StatusEntry | null;
 }
 
-export function Tool({ entry, decision, ...fold }: Props) {
+export function Tool({ entry, decision, answer, ...fold }: Told & Fold) {
   return (
-    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} />}>
+    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} answer={answer} />}>
       <Asked entry={entry} />
       {/* The steps of a sub-agent lie between what it was asked and what it found. */}
       {entry.children.length === 0 && <ToolResult entry={entry} />}
@@ -34,7 +35,7 @@ export function Tool({ entry, decision, ...fold }: Props) {
   );
 }
 
-function ToolLine({ entry, decision }: { entry: ToolEntry; decision: PermissionEntry | null }) {
+function ToolLine({ entry, decision, answer }: Told) {
   const counts = useMemo(() => changeCounts(entry), [entry]);
   const directory = useConversation().snapshot.transcript.metadata?.directory;
   return (
@@ -46,6 +47,7 @@ function ToolLine({ entry, decision }: { entry: ToolEntry; decision: PermissionE
         {entry.title !== entry.name && exact(withoutDirectory(entry.title, directory))}
       </span>
       {decision && <Decision entry={decision} />}
+      {answer && <ClientAnswer entry={answer} />}
       {counts && <DiffCounts diff={counts} />}
       {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
       {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
@@ -88,11 +90,24 @@ function Running({ since }: { since: string }) {
 /** What was decided about the call; the reason of a rejection is worth reading, so it stands there whole. */
 function Decision({ entry }: { entry: PermissionEntry }) {
   const rejected = entry.state === "reject";
+  const message = messageOf(entry);
   return (
     <span className={`decision ${rejected ? "rejected" : ""}`}>
       <Icon name="shield" size={12} />
       {outcomeOf(entry)}
-      {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+      {message && <span className="resolvedMessage">“{message}”</span>}
+    </span>
+  );
+}
+
+/** Who answered a call of a client's tool, or why nobody did. */
+function ClientAnswer({ entry }: { entry: StatusEntry }) {
+  const { words, error } = answerOf(entry);
+  return (
+    <span className={`decision ${entry.status === "failed" ? "rejected" : ""}`}>
+      <Icon name="question" size={12} />
+      {words}
+      {error && <span className="resolvedMessage">“{error}”</span>}
     </span>
   );
 }

@@ -7,6 +7,7 @@ import { pretty } from "../parts/format";
 import { Icon } from "../parts/icon";
 import { useConversation } from "../session/sessionContext";
 import { Json } from "./json";
+import { answerOf } from "./outcome";
 import { asRecord } from "./record";
 import { TooLate } from "./tooLate";
 import { useAnswer } from "./useAnswer";
@@ -18,13 +19,13 @@ export function ToolRequestCard({ entry }: { entry: StatusEntry }) {
 
 function Resolved({ entry }: { entry: StatusEntry }) {
   const failed = entry.status === "failed";
-  const error = asRecord(entry.data)?.error;
+  const { words, error } = answerOf(entry);
   return (
     <div className={`resolved ${failed ? "rejected" : "accepted"}`}>
       <Icon name={failed ? "cross" : "check"} size={14} />
-      <span>{failed ? "Not answered" : "Answered by a client"}</span>
+      <span>{words}</span>
       <span className="foldSummary mono">{entry.detail}</span>
-      {typeof error === "string" && <span className="resolvedMessage">“{error}”</span>}
+      {error && <span className="resolvedMessage">“{error}”</span>}
       <TooLate requestId={entry.id} />
     </div>
   );

@@ -1,6 +1,6 @@
 /** The limits of a session, and how much of each is used. */
 import type { SessionInfo } from "../daemon/types";
-import { count, money } from "../parts/format";
+import { count, duration, money } from "../parts/format";
 
 export type LimitName = keyof NonNullable<SessionInfo["limits"]>;
 
@@ -24,4 +24,13 @@ export function measuresOf({ limits = {}, usage, turns = 0 }: SessionInfo): Meas
   add("maxTokens", tokens, count, " tokens");
   add("maxTurns", turns, count, " turns");
   return measures;
+}
+
+/** The limits of time, in words. */
+export function timesOf({ limits = {}, createdAt }: SessionInfo, now: number): string[] {
+  const { maxTurnSeconds, maxSessionSeconds } = limits;
+  const times: string[] = [];
+  if (maxTurnSeconds != null) times.push(`${duration(maxTurnSeconds * 1000)} for a turn`);
+  if (maxSessionSeconds != null) times.push(`${duration(now - Date.parse(createdAt))} of ${duration(maxSessionSeconds * 1000)} for the session`);
+  return times;
 }

@@ -8,6 +8,7 @@ import type {
   DecidedBy,
   FileRef,
   Image,
+  RuleReference,
   SessionMetadata,
   Stderr,
   StopReason,
@@ -111,6 +112,8 @@ export interface PermissionEntry extends Base {
   readonly reason: string | null;
   readonly state: "requested" | "accept" | "accept_for_session" | "reject";
   readonly decidedBy: DecidedBy | null;
+  /** The rule that decided; null also for an earlier "always". */
+  readonly rule: RuleReference | null;
   readonly message: string | null;
   readonly resolvedAt: string | null;
 }

@@ -48,6 +48,8 @@ export type StopReason = Schemas["TurnMetadata"]["stop_reason"];
 export type Stderr = Schemas["Stderr"];
 export type SessionMetadata = Schemas["SessionMetadata"];
 export type PermissionMetadata = Schemas["PermissionMetadata"];
+/** A rule that decided: its list, its position there, and its reason. */
+export type RuleReference = Schemas["RuleReference"];
 /** What an agent wants to do, as `onPermission` gets it. */
 export type PermissionRequested = Schemas["PermissionRequested"];
 export type PermissionResolved = Schemas["PermissionResolved"];

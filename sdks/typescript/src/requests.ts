@@ -20,6 +20,7 @@ export function permissionFacts(data: PermissionRequested | PermissionResolved) 
     reason: told.reason ?? null,
     state: data.status,
     decidedBy: told.decided_by ?? null,
+    rule: told.rule ?? null,
     message: told.message ?? null,
   };
 }

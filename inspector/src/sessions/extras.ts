@@ -1,0 +1,24 @@
+/** What a session is given beyond its agent and model, as a person fills it in. */
+import { type ServerDraft, serversOf } from "./mcp";
+import { type Pair, recordOf } from "./pairsForm";
+import { type RuleDraft, rulesOf } from "./rules";
+import { type SourceDraft, sourcesOf } from "./skills";
+
+export interface Extras {
+  readonly servers: readonly ServerDraft[];
+  readonly sources: readonly SourceDraft[];
+  readonly rules: readonly RuleDraft[];
+  readonly variables: readonly Pair[];
+}
+
+export const NO_EXTRAS: Extras = { servers: [], sources: [], rules: [], variables: [] };
+
+/** Their part of the request that makes a session; what is empty is left out. */
+export function requestOf({ servers, sources, rules, variables }: Extras): object {
+  return {
+    ...(servers.length > 0 && { mcp: serversOf(servers) }),
+    ...(sources.length > 0 && { skills: { sources: sourcesOf(sources) } }),
+    ...(rules.length > 0 && { policy: rulesOf(rules) }),
+    ...(variables.length > 0 && { env: recordOf(variables) }),
+  };
+}

@@ -1,0 +1,57 @@
+/** The folded parts of the form that makes a session. */
+import type { ReactNode, SyntheticEvent } from "react";
+import { LimitFields } from "../session/limitFields";
+import type { Extras } from "./extras";
+import { McpForm } from "./mcpForm";
+import { PairsForm } from "./pairsForm";
+import { RulesForm } from "./rulesForm";
+import { SkillsForm } from "./skillsForm";
+
+interface Props {
+  extras: Extras;
+  onChange: (extras: Extras) => void;
+}
+
+export function ExtrasForm({ extras, onChange }: Props) {
+  const { servers, sources, rules, variables } = extras;
+  return (
+    <>
+      <Part name="MCP servers" count={servers.length}>
+        <McpForm servers={servers} onChange={(servers) => onChange({ ...extras, servers })} />
+      </Part>
+      <Part name="Skills" count={sources.length}>
+        <SkillsForm sources={sources} onChange={(sources) => onChange({ ...extras, sources })} />
+      </Part>
+      <Part name="Rules" count={rules.length}>
+        <p className="faint">What the agent may do. The first rule that matches decides, after the operator’s rules; one without a pattern matches everything of its kind.</p>
+        <RulesForm rules={rules} onChange={(rules) => onChange({ ...extras, rules })} />
+      </Part>
+      <Part name="Limits">
+        <div className="formGrid">
+          <LimitFields placeholder="The daemon’s own" />
+        </div>
+      </Part>
+      <Part name="Environment" count={variables.length}>
+        <p className="faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
+        <PairsForm pairs={variables} onChange={(variables) => onChange({ ...extras, variables })} of="Variable" />
+      </Part>
+    </>
+  );
+}
+
+function Part({ name, count = 0, children }: { name: string; count?: number; children: ReactNode }) {
+  return (
+    <details className="more" onInvalidCapture={unfold}>
+      <summary>
+        {name}
+        {count > 0 && ` (${count})`}
+      </summary>
+      {children}
+    </details>
+  );
+}
+
+/** The browser points at a wrong field only where it can be seen. */
+function unfold({ currentTarget }: SyntheticEvent<HTMLDetailsElement>): void {
+  currentTarget.open = true;
+}
