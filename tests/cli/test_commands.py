@@ -479,10 +479,41 @@ def test_a_call_of_a_tool_is_listed_and_answered(cli: Cli) -> None:
 
     wait_until(lambda: bool(listed()))
     [call] = listed()
-    assert call.call_id in cli("tool-calls", "list", "tools").stdout
+    table = cli("tool-calls", "list", "tools").stdout.split()
+    assert table == ["call", "id", "name", "arguments", call.call_id, "weather"]
+    shown = cli("sessions", "show", "tools")
+    assert f"? weather (sandbox-agent tool-calls reply tools {call.call_id} --output ...)" in shown.stdout
+    assert "the session waits for an answer" in shown.stderr
     nothing = cli("tool-calls", "reply", "tools", call.call_id)
     assert (nothing.returncode, "give the tool's `output`, or its `error`" in nothing.stderr) == (1, True)
     assert cli("tool-calls", "reply", "tools", call.call_id, "--output", "sunny").returncode == 0
     again = cli("tool-calls", "reply", "tools", call.call_id, "--error", "too late")
     assert (again.returncode, "Conflict" in again.stderr) == (1, True)
     wait_until(lambda: "weather returned: sunny" in cli("sessions", "events", "tools").stdout)
+
+
+def test_a_tried_rule_is_shown_with_every_part_of_the_request(cli: Cli) -> None:
+    rules = '[{"effect": "deny", "command": "rm -rf", "reason": "no"}]'
+    tried = ("policy", "test", "--agent", "claude", "--tool", "Bash", "--input", "git status; rm -fr build")
+    lines = [" ".join(line.split()) for line in cli(*tried, "--policy", rules).stdout.splitlines()]
+    assert lines == [
+        *("outcome deny", "decided by rule", "message no"),
+        *("kind text effect list index", "command git status", "command rm -fr build deny session 0"),
+    ]
+
+
+def test_acp_needs_pipes(environ: dict[str, str], tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as out:
+        done = subprocess.run(
+            command("acp", "--agent", "mock"),
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=SECONDS,
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: stdin and stdout must be pipes or a terminal, not files\n",
+    )

@@ -88,6 +88,17 @@ def test_a_variable_without_a_value_comes_from_the_shell() -> None:
         pairs(["GONE"], {})
 
 
+def test_a_header_without_a_value_does_not_come_from_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "secret")
+    with pytest.raises(WrongUsage, match="use --headers KEY=VALUE"):
+        call("config", "set-mcp", "/srv/app", "web", "--url", "https://host/mcp", "--headers", "KEY")
+
+
+def test_a_server_can_be_switched_off() -> None:
+    made = call("config", "set-mcp", "/srv/app", "files", "--no-enabled", "--command", "npx", "--args=-y")
+    assert msgspec.json.decode(made.content or b"") == {"command": "npx", "args": ["-y"], "enabled": False}
+
+
 def test_a_source_of_skills_is_a_path_a_repository_or_json() -> None:
     made = call(
         *("config", "set-skills", "/srv/app", "house", "--source", "/srv/skills", "--source", "owner/name"),

@@ -112,7 +112,7 @@ def test_unused_repositories_beyond_the_limit_are_removed(
     tmp_path: Path, origin: Path, server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(origin)
-    monkeypatch.setattr(library, "MOST_KEPT", 1)
+    monkeypatch.setattr(library, "MAX_KEPT", 1)
     lay_out(tmp_path, of(server, ref="main"), of(server, subpath="skills/css"))
     assert len(list((tmp_path / "fetched").iterdir())) == 1
 
@@ -290,11 +290,11 @@ def test_a_large_repository_is_refused(
     (origin / "zeros").write_bytes(bytes(3 << 20))
     (origin / "noise").write_bytes(os.urandom(3 << 20))
     commit(origin)
-    monkeypatch.setattr(checkout, "MOST_BYTES", 5 << 20)
+    monkeypatch.setattr(checkout, "MAX_BYTES", 5 << 20)
     assert "its files exceed 5 MiB" in refusal(tmp_path, of(server))
-    monkeypatch.setattr(checkout, "MOST_FETCHED_BYTES", 1 << 20)
+    monkeypatch.setattr(checkout, "MAX_FETCHED_BYTES", 1 << 20)
     assert "larger than 1 MiB" in refusal(tmp_path, of(server))
-    monkeypatch.setattr(folder, "MOST_SEARCHED", 3)
+    monkeypatch.setattr(folder, "MAX_SEARCHED", 3)
     assert "more than 3 files" in refusal(tmp_path, SkillSource("local", str(origin)))
     assert list((tmp_path / "fetched").iterdir()) == []
 

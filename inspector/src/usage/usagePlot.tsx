@@ -4,13 +4,13 @@ import { count, money } from "../parts/format";
 
 const [WIDTH, HEIGHT] = [640, 140];
 /** More bars would be too thin to see. */
-const MOST = 120;
+const MAX_BARS = 120;
 
 export function UsagePlot({ report }: { report: UsageReport }) {
   const costs = report.total.costUsd != null;
   const size = (row: UsageSum) => (costs ? (row.costUsd ?? 0) : tokensOf(row));
   // Days are in order, and the latest count; of other groups the highest come first.
-  const rows = report.by === "day" ? report.rows.slice(-MOST) : report.rows.slice(0, MOST);
+  const rows = report.by === "day" ? report.rows.slice(-MAX_BARS) : report.rows.slice(0, MAX_BARS);
   const highest = Math.max(0, ...rows.map(size));
   if (highest === 0) return null;
   const write = costs ? money : count;

@@ -17,12 +17,14 @@ from ..doors.acp.connection import Connection
 from ..runtime.framing import LineSplitter, LineTooLong
 from .acp_operations import RemoteOperations
 from .background_daemon import BackgroundTransport, find_or_start
+from .failures import WrongUsage
 from .output import say
 from .remote import find_address
 from .state import data_dir, is_own, running_daemon
 
 CHUNK = 64 << 10
 LINE_LIMIT = 64 << 20
+NEEDS_PIPES = "stdin and stdout must be pipes or a terminal, not files"
 
 
 def acp(args: argparse.Namespace) -> int:
@@ -79,14 +81,22 @@ class Stdout:
 
 async def _writer() -> asyncio.StreamWriter:
     loop = asyncio.get_running_loop()
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout.buffer)
+    try:
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, sys.stdout.buffer
+        )
+    except ValueError:
+        raise WrongUsage(NEEDS_PIPES) from None
     return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 async def _read_all(connection: Connection) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    try:
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    except ValueError:
+        raise WrongUsage(NEEDS_PIPES) from None
     lines = LineSplitter(LINE_LIMIT)
     while chunk := await reader.read(CHUNK):
         for line in lines.feed(chunk):

@@ -33,10 +33,13 @@ def gigacode(args: argparse.Namespace) -> int:
     directory = os.path.abspath(args.directory or ".")
     if not os.path.isdir(directory):
         raise WrongUsage(f"there is no folder {directory}")
-    program = _client_program(args)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise WrongUsage("gigacode needs a terminal; `sandbox-agent run` works in a pipe")
     address = _daemon(args)
+    # An unknown agent is refused before anything is downloaded.
     with Remote(address) as remote, Display(args.agent) as display:
         install_remotely(remote, args.agent, {}, display.tell)
+    program = _client_program(args)
     url = f"{address.endpoint.rstrip('/')}/opencode/@{segment(args.agent)}"
     environ = client_environment(dict(os.environ), data_dir(args), args.agent, address.token)
     sys.stdout.flush()

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..schema.events import ItemDelta, ItemStarted, SessionEnded, decode_event
+from ..schema.events import Event, ItemDelta, ItemStarted, SessionEnded, decode_event
 from ..schema.sessions import SessionInfo
+from ..schema.tools import tool_request_in
 from .archive import all_events
 from .narration import Narrator, View
 from .output import console, say, write_line
@@ -27,7 +28,8 @@ def show(args: argparse.Namespace) -> int:
             return 0
         _tell(info, bodies)
         if info.state != "ended" and not args.follow:
-            say(f"the session is {info.state.replace('_', ' ')}; use --follow to keep watching")
+            state = "waits for an answer" if info.state == "requires_action" else f"is {info.state}"
+            say(f"the session {state}; use --follow to keep watching")
     return 0
 
 
@@ -46,13 +48,22 @@ def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
             is_past = event.sequence <= info.event_count
             if isinstance(view, TerminalView):
                 view.live = not is_past
-            # For past events, completed items are enough.
-            if not (is_past and isinstance(event.data, ItemStarted | ItemDelta)):
+            if not (is_past and _is_repeated_later(event)):
                 narrator.hear(event)
             if isinstance(event.data, SessionEnded):
                 return
     finally:
         view.close()
+
+
+def _is_repeated_later(event: Event) -> bool:
+    """For past events, completed items are enough, except for a call that may still wait."""
+    match event.data:
+        case ItemStarted(item):
+            return tool_request_in(item) is None
+        case ItemDelta():
+            return True
+    return False
 
 
 def _view() -> View:

@@ -28,10 +28,11 @@ from ..schema.events import (
     Usage,
 )
 from ..schema.items import FileRef, Item, Reasoning, StatusPart, Text, ToolCall, ToolResult
+from ..schema.tools import TOOL_REQUEST, tool_request_in
 
 LINE_WIDTH = 100
 # What the reader already knows, or sees at the end.
-QUIET_STATUS = frozenset({"session", "usage", "title", "queue", "injected"})
+QUIET_STATUS = frozenset({"session", "usage", "title", "queue", "injected", TOOL_REQUEST})
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
@@ -106,6 +107,9 @@ class Narrator:
                 self._view.prompt(printable("".join(texts)))
             case TurnEnded() as ended:
                 self._view.notice(summary(ended))
+            case ItemStarted(Item(kind="status") as item) if request := tool_request_in(item):
+                how = f"sandbox-agent tool-calls reply {session} {request.call_id} --output ..."
+                self._view.notice(f"? {one_line(request.name)} ({how})")
             case PermissionRequested(permission_id, action):
                 title = titled(action, event.data.metadata.title if event.data.metadata else "")
                 how = f"sandbox-agent permissions reply {session} {permission_id} --reply once"

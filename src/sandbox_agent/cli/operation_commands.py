@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 from .command import Argument, Command
-from .parser import Parser, Subparsers, add_command, add_group, escaped
+from .parser import PROG, Parser, Subparsers, add_command, add_group, escaped
 from .table import COMMANDS, GROUPS
 
 DIRECTORY = "Working directory of the agent. Default: the current directory, or the daemon's if it runs on another machine."
@@ -24,6 +26,8 @@ def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]
             more=command.description,
             examples=command.examples,
         )
+        if command.name == "usage get":  # `get` need not be named
+            parser.prog = f"{PROG} usage"
         parser.set_defaults(_command=command)
         for argument in command.arguments:
             _add_field(parser, command, argument)
@@ -49,8 +53,11 @@ def _add_field(parser: Parser, command: Command, field: Argument) -> None:
             text = "File to send with the message; repeatable. A path that does not exist here is used on the daemon's machine."
             parser.add_argument("--attach", dest=field.name, action="append", metavar="PATH", help=text)
         case "pairs":
-            text = f"{field.help} Without `=VALUE`, the value comes from your environment; repeatable."
-            parser.add_argument(field.flag, action="append", metavar="KEY[=VALUE]", help=escaped(text))
+            value = "Without `=VALUE`, the value comes from your environment; repeatable."
+            is_env = field.name == "env"
+            text = f"{field.help} {value if is_env else 'Repeatable.'}"
+            metavar = "KEY[=VALUE]" if is_env else "KEY=VALUE"
+            parser.add_argument(field.flag, action="append", metavar=metavar, help=escaped(text))
         case "mcp":
             add_mcp(parser, field.help)
         case "skills":
@@ -97,10 +104,13 @@ def add_sources(
 def add_flag(parser: Parser, field: Argument) -> None:
     text = escaped(DIRECTORY if field.name == "directory" else field.help)
     match field.kind:
+        case "switch" if field.name == "enabled":  # true unless it is switched off
+            parser.add_argument(field.flag, action=argparse.BooleanOptionalAction, help=text)
         case "switch":
             parser.add_argument(field.flag, action="store_const", const=True, help=text)
         case "list":
-            parser.add_argument(field.flag, action="append", metavar="VALUE", help=text)
+            more = "" if "repeatable" in text else " Repeatable."
+            parser.add_argument(field.flag, action="append", metavar="VALUE", help=text + more)
         case _:
             parser.add_argument(
                 field.flag,

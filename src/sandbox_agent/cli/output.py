@@ -43,6 +43,25 @@ COLUMNS = {
     "entries": ("name", "entryType", "size", "modified", "linkTarget"),
     "hits": ("path", "line", "text"),
     "files": ("status", "path", "additions", "deletions", "size"),
+    "commands": ("name", "argumentHint", "description"),
+    "toolCalls": ("call_id", "name", "arguments"),
+    "servers": ("name", "state", "tools", "error"),
+    "skills": ("name", "description", "source", "commit"),
+    "sources": ("type", "source", "ref", "subpath", "skills"),
+    "rules": (
+        "list",
+        "index",
+        "effect",
+        "agent",
+        "kind",
+        "tool",
+        "command",
+        "path",
+        "host",
+        "reason",
+        "expired",
+    ),
+    "parts": ("kind", "text", "effect", "list", "index", "why"),
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
@@ -127,9 +146,11 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
     if lists:
         name = lists[0]
-        # The kind and title of a request are in its metadata.
-        rows = [{**(row.get("metadata") or {}), **row} for row in value[name]]
-        print_rows(COLUMNS[name], rows, empty=f"no {name}")
+        if name == "parts":
+            print_facts({key: fact for key, fact in value.items() if key not in ("parts", "rule")})
+        # The kind and title of a request are in its metadata, the conditions of a rule in `rule`.
+        rows = [{**(row.get("metadata") or {}), **(row.get("rule") or {}), **row} for row in value[name]]
+        print_rows(COLUMNS[name], rows, empty="no rules" if name == "parts" else f"no {heading(name)}")
         if more := value.get("nextCursor"):
             say(f"more {name}: --cursor {more}")
     elif isinstance(value, dict):

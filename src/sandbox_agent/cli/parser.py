@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -58,6 +59,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message without the usage, which is long for most commands."""
+        if message.endswith("expected one argument"):
+            message += "; if it begins with `-`, write FLAG=VALUE"
         self.exit(WrongUsage.exit_code, f"{self.prog}: error: {message}\nSee `{self.prog} --help`.\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -75,6 +78,16 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """A suggestion as the end of a sentence; empty if no choice is similar."""
     near = difflib.get_close_matches(str(word), list(choices), n=1, cutoff=0.6)
     return f": did you mean {near[0]}?" if near else ""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps paragraphs to the width of the terminal; examples and other indented lines stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        return "\n\n".join(
+            paragraph if "\n  " in paragraph else textwrap.fill(paragraph, width) for paragraph in paragraphs
+        )
 
 
 def add_command(
@@ -96,7 +109,7 @@ def add_command(
         help=escaped(summary),
         description=escaped(f"{summary}\n\n{more}".strip()),
         epilog=escaped("\n".join(["examples:", *lines])) if lines else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     command.examples = examples

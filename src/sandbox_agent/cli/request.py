@@ -60,7 +60,7 @@ def _given(argument: Argument, args: argparse.Namespace, upload: Upload) -> Any:
         return None
     match argument.kind:
         case "pairs":
-            return pairs(value, os.environ)
+            return pairs(value, os.environ if argument.name == "env" else {}, argument.flag)
         case "mcp":
             return mcp_servers(value)
         case "limits":
@@ -132,7 +132,7 @@ def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:
     return upload(session_id, local) if local.is_file() else {"path": path}
 
 
-def pairs(texts: list[str], environ: Mapping[str, str]) -> dict[str, str]:
+def pairs(texts: list[str], environ: Mapping[str, str], flag: str = "--env") -> dict[str, str]:
     """KEY=VALUE, or KEY for a variable of the environment."""
     found = {}
     for text in texts:
@@ -140,7 +140,7 @@ def pairs(texts: list[str], environ: Mapping[str, str]) -> dict[str, str]:
         if not name:
             raise WrongUsage(f"`{text}` is not KEY=VALUE")
         if not given and name not in environ:
-            raise WrongUsage(f"`{name}` is not set: use --env {name}=VALUE")
+            raise WrongUsage(f"`{name}` is not set: use {flag} {name}=VALUE")
         found[name] = value if given else environ[name]
     return found
 

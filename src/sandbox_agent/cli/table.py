@@ -358,7 +358,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('timeout_ms', 'integer', 'body', 'timeoutMs', 'How long one call of a tool may take, if the agent lets clients choose it.'),
             Argument('oauth', 'pairs', 'body', 'oauth', 'Not supported: send a token in a header.'),
         ),
-        'sandbox-agent config set-mcp /srv/app files --command npx --args some-server --args /srv\nsandbox-agent config set-mcp /srv/app web --url https://host/mcp --bearer-token-env-var WEB_TOKEN',
+        'sandbox-agent config set-mcp /srv/app files --command npx --args=-y --args=some-server\nsandbox-agent config set-mcp /srv/app web --url https://host/mcp --bearer-token-env-var WEB_TOKEN',
     ),
     Command(
         'config', 'delete-mcp', (), 'DELETE', '/v1/config/mcp', 'Remove an MCP server from a directory. Sessions that have it keep it.', '', 'nothing', '',

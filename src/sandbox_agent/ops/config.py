@@ -103,7 +103,7 @@ async def get_mcp(daemon: Daemon, request: OneMcp) -> McpServer:
     query=("directory", "mcp_name"),
     words=("directory", "mcp_name"),
     examples=(
-        "sandbox-agent config set-mcp /srv/app files --command npx --args some-server --args /srv",
+        "sandbox-agent config set-mcp /srv/app files --command npx --args=-y --args=some-server",
         "sandbox-agent config set-mcp /srv/app web --url https://host/mcp --bearer-token-env-var WEB_TOKEN",
     ),
 )

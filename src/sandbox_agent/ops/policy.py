@@ -17,7 +17,7 @@ from ..runtime.daemon import Daemon
 from ..schema.inputs import PermissionMode, Settings
 from ..schema.items import ToolKind
 from ..schema.policy import (
-    MOST_RULES,
+    MAX_RULES,
     Effect,
     JudgedPart,
     ListedRule,
@@ -44,7 +44,7 @@ class TestPolicy(Struct, frozen=True, rename="camel", kw_only=True):
     permission_mode: PermissionMode = "default"
     policy: Annotated[
         tuple[PolicyRule, ...],
-        Meta(max_length=MOST_RULES, description="Rules of the session, after the operator's."),
+        Meta(max_length=MAX_RULES, description="Rules of the session, after the operator's."),
     ] = ()
 
 

@@ -35,7 +35,7 @@ from ..schema.ids import random_id
 from ..schema.inputs import Attachment, McpServer, PermissionMode, Prompt, Settings
 from ..schema.limits import Limits
 from ..schema.mcp import McpServerList
-from ..schema.policy import MOST_RULES, PolicyRule
+from ..schema.policy import MAX_RULES, PolicyRule
 from ..schema.sessions import SessionInfo
 from ..schema.skills import SkillList, SkillsConfig
 from ..schema.tools import Tool
@@ -98,7 +98,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     ] = None
     policy: Annotated[
         tuple[PolicyRule, ...],
-        Meta(max_length=MOST_RULES, description="Rules for what the agent may do, after the operator's."),
+        Meta(max_length=MAX_RULES, description="Rules for what the agent may do, after the operator's."),
     ] = ()
     limits: Annotated[
         Limits | None,
@@ -143,7 +143,7 @@ class UpdateSession(Struct, frozen=True, rename="camel"):
     agent_mode: Name | None = None
     permission_mode: PermissionMode | None = None
     policy: Annotated[
-        Annotated[tuple[PolicyRule, ...], Meta(max_length=MOST_RULES)] | None,
+        Annotated[tuple[PolicyRule, ...], Meta(max_length=MAX_RULES)] | None,
         Meta(description="Replaces the session's rules."),
     ] = None
     limits: Annotated[

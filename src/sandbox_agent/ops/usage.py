@@ -12,7 +12,7 @@ from ..runtime.daemon import Daemon
 from ..schema.usage import UsageGroup, UsageReport, UsageSum
 from .operation import operation
 
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 FIRST, LAST = "", "~"
 """Before and after every time."""
 
@@ -54,13 +54,13 @@ async def get(daemon: Daemon, request: ReadUsage) -> UsageReport:
     store, by = daemon.log.store, request.by
     span = (since or FIRST, until or LAST)
     rows, total = await daemon.log.look_up(
-        lambda: (store.usage(*span, by, MOST_ROWS + 1), store.usage(*span, None, 1))
+        lambda: (store.usage(*span, by, MAX_ROWS + 1), store.usage(*span, None, 1))
     )
-    shown = rows[:MOST_ROWS]
+    shown = rows[:MAX_ROWS]
     if by == "day":
         shown.reverse()  # the newest days are kept, and the oldest one comes first
     nothing = UsageSum(None, 0, 0, 0)
-    return UsageReport(by, shown, total[0] if total else nothing, since, until, len(rows) > MOST_ROWS)
+    return UsageReport(by, shown, total[0] if total else nothing, since, until, len(rows) > MAX_ROWS)
 
 
 def _moment(text: str, name: str) -> str:
@@ -70,6 +70,6 @@ def _moment(text: str, name: str) -> str:
         in_utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidRequest(
-            f"`{name}` is not a time, e.g. 2026-01-27 or 2026-01-27T19:10:11Z", field=name
+            f"`{text[:40]}` is not a time, e.g. 2026-01-27 or 2026-01-27T19:10:11Z", field=name
         ) from None
     return in_utc.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

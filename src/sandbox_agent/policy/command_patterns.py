@@ -1,7 +1,7 @@
 """Patterns for commands: words in which `*` is a wildcard, e.g. `git *` or `rm -rf`.
 
 An `allow` must match the whole command as it is written. A `deny` or `ask` matches the beginning, in whatever order options come,
-however they are spelled and wherever the program is; and what only might be meant is told as `maybe`.
+however they are spelled and wherever the program is; a possible match is `maybe`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .wildcards import has_wildcard, matches
 
 Match = Literal["yes", "maybe", "no"]
 
-MOST_PLACES = 20
+MAX_PLACES = 20
 """A command that names a denied program more often is not searched."""
 
 _SPELLINGS: dict[str, dict[str, str]] = {
@@ -175,7 +175,7 @@ def _mentions(pattern: list[str], command: Command) -> bool:
         return False
     pieces = command.pieces
     places = [at for at, name in enumerate(pieces) if _is_called(name.casefold(), wanted)]
-    return len(places) > MOST_PLACES or any(
+    return len(places) > MAX_PLACES or any(
         _begins(pattern, tuple(Word(text) for text in pieces[at : at + 64])) != "no" for at in places
     )
 

@@ -27,7 +27,7 @@ from ..schema.policy import PolicyRule
 
 logger = logging.getLogger("sandbox_agent.policy")
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,11 +61,11 @@ class OperatorRules:
             with open(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise InvalidRequest(f"--policy {self._path}: is not a file")
-                text = file.read(MOST_BYTES + 1)
+                text = file.read(MAX_BYTES + 1)
         except OSError as error:
             raise InvalidRequest(f"--policy {self._path}: {error.strerror}") from None
-        if len(text) > MOST_BYTES:
-            raise InvalidRequest(f"--policy {self._path}: is larger than {MOST_BYTES} bytes")
+        if len(text) > MAX_BYTES:
+            raise InvalidRequest(f"--policy {self._path}: is larger than {MAX_BYTES} bytes")
         return text
 
 

@@ -23,7 +23,7 @@ def matches_path(pattern: str, path: str, directory: str) -> bool:
 
 
 def _quoted(directory: str) -> str:
-    """The directory as a pattern that matches nothing else."""
+    """The directory as a pattern that matches only itself."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in directory)
 
 

@@ -83,8 +83,8 @@ _URL = re.compile(
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}")
 
 
-MOST_WORDS = 500
-MOST_SEARCHED = 1_000
+MAX_WORDS = 500
+MAX_SEARCHED = 1_000
 """Longer words are not searched for what a program is told to run."""
 
 Nested = Callable[[str], list[Command]]
@@ -266,8 +266,8 @@ _SAME = {
 def run(words: list[Word], clean: bool, nested: Nested) -> list[Command]:
     """The commands that these words run."""
     name = words[0]
-    if len(words) > MOST_WORDS:
-        return [_unclear(words[:MOST_WORDS], "it has too many words")]
+    if len(words) > MAX_WORDS:
+        return [_unclear(words[:MAX_WORDS], "it has too many words")]
     if not name.certain or name.glob:
         return [_unclear(words, "the program's name is not certain")]
     if not name.text.isascii() or name.text.startswith(("=", "%")) or not name.text:
@@ -305,7 +305,7 @@ def _doubt(program: str, words: list[Word]) -> str:
     if known == "sed":
         arguments = [word for word in arguments if word.startswith("-")] + _sed_scripts(arguments)
     runs = _RUNS.get(known)
-    certain = certain and all(len(word) <= MOST_SEARCHED for word in arguments)
+    certain = certain and all(len(word) <= MAX_SEARCHED for word in arguments)
     if runs is not None and (not certain or any(runs.match(word) for word in arguments)):
         return f"`{program}` may be told to run another program"
     return f"`{program}` may run code that is not understood" if _runs_interpreter(words[1:]) else ""

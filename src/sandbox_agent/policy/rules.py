@@ -24,7 +24,7 @@ from .wildcards import matches
 
 Resolve = Callable[[str], str]
 
-MOST_FILES = 200
+MAX_FILES = 200
 """More files of one request are not looked at one by one."""
 
 _STRICTNESS: dict[Effect | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}
@@ -88,7 +88,7 @@ def _current(rules: tuple[PolicyRule, ...], now: str) -> tuple[PolicyRule, ...]:
 
 
 class Part(Struct, frozen=True):
-    """What one rule is compared with."""
+    """A command, file or host, which rules are compared with one by one."""
 
     kind: ToolKind
     text: str
@@ -164,9 +164,9 @@ def parts_of(request: Request) -> Iterator[Part]:
     if kind == "command":
         return
     paths = ask.paths or ()
-    for path in paths[:MOST_FILES]:
+    for path in paths[:MAX_FILES]:
         yield request.file(kind, path, path)
-    if len(paths) > MOST_FILES:
+    if len(paths) > MAX_FILES:
         yield request.file(kind, f"{len(paths)} files", None)
     for host in ask.hosts:
         yield Part(kind, host, host=host)

@@ -17,14 +17,14 @@ from . import programs
 from .programs import Command, Word
 from .script import UNKNOWN_FILE, Script
 
-MOST_CHARACTERS = 64 * 1024
-MOST_COMMANDS = 100
-MOST_NESTED = 16
+MAX_CHARACTERS = 64 * 1024
+MAX_COMMANDS = 100
+MAX_NESTED = 16
 
 
 def read(line: str) -> tuple[Command, ...]:
     """Every command that the line runs. The commands before something unclear are kept."""
-    if len(line) > MOST_CHARACTERS:
+    if len(line) > MAX_CHARACTERS:
         return (Command(unclear="the command is too long"),)
     script = Script()
     try:
@@ -102,7 +102,7 @@ class _Reader:
         self._open = 0
         """Parentheses around this place."""
         self._here_docs: list[_HereDoc] = []
-        if depth > MOST_NESTED:
+        if depth > MAX_NESTED:
             raise Unclear("it is nested too deeply")
         if _SPLIT.search(text):
             raise Unclear("an operator is split over two lines")
@@ -114,7 +114,7 @@ class _Reader:
 
     def _commands(self, until: str) -> None:
         self._open += 1
-        if self._open + self._depth > MOST_NESTED:
+        if self._open + self._depth > MAX_NESTED:
             self._fail("it is nested too deeply")
         self._read_until(until)
         self._open -= 1
@@ -197,7 +197,7 @@ class _Reader:
         script.commands += found
         for command in found:
             script.move(programs.destination(command))
-        if len(script.commands) > MOST_COMMANDS:
+        if len(script.commands) > MAX_COMMANDS:
             self._fail("it runs too many commands")
         script.clean = script.clean and not programs.changes_environment(words)
 

@@ -39,7 +39,7 @@ MAX_REQUEST_BYTES = 1 << 20
 MAX_CALLS = 64
 """Calls that may wait at once."""
 GRACE_SECONDS = 30.0
-"""How much longer than we wait the agent should: our answer says more than its own timeout."""
+"""How much longer the agent waits than we do: our answer says more than its own timeout."""
 
 SERVER = Path(__file__).with_name("tool_server.py")
 

@@ -22,9 +22,9 @@ from ..schema.inputs import McpServer
 from ..schema.skills import SkillsConfig, SkillSource
 from .locks import Locks
 
-MOST_DIRECTORIES = 1_000
-MOST_ENTRIES = 100
-MOST_BYTES = 256 << 10
+MAX_DIRECTORIES = 1_000
+MAX_ENTRIES = 100
+MAX_BYTES = 256 << 10
 
 
 class DirectoryConfig(Struct, frozen=True, omit_defaults=True):
@@ -58,13 +58,13 @@ class Directories:
                 path.unlink()
             return
         content = msgspec.json.encode(msgspec.structs.replace(config, directory=os.path.realpath(directory)))
-        if len(content) > MOST_BYTES:
-            raise PayloadTooLarge(f"the configuration of a directory is limited to {MOST_BYTES} bytes")
-        if max(len(config.mcp), len(config.skills)) > MOST_ENTRIES:
-            raise Conflict(f"a directory can have {MOST_ENTRIES} MCP servers and as many sources of skills")
+        if len(content) > MAX_BYTES:
+            raise PayloadTooLarge(f"the configuration of a directory is limited to {MAX_BYTES} bytes")
+        if max(len(config.mcp), len(config.skills)) > MAX_ENTRIES:
+            raise Conflict(f"a directory can have {MAX_ENTRIES} MCP servers and as many sources of skills")
         try:
-            if not path.exists() and self._count() >= MOST_DIRECTORIES:
-                raise Conflict(f"{MOST_DIRECTORIES} directories are configured; delete the entries of some")
+            if not path.exists() and self._count() >= MAX_DIRECTORIES:
+                raise Conflict(f"{MAX_DIRECTORIES} directories are configured; delete the entries of some")
             write_private(path, content, durable=True)
         except OSError as error:
             raise Unavailable(

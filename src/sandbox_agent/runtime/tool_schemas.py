@@ -12,7 +12,7 @@ from ..schema.tools import Tool
 
 MAX_TOOLS = 128
 MAX_SCHEMA_BYTES = 256 << 10
-"""Of all schemas of a session."""
+"""For all schemas of a session together."""
 
 
 class ToolSchemas:

@@ -9,11 +9,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 LimitName = Literal["maxTurns", "maxCostUsd", "maxTokens", "maxTurnSeconds", "maxSessionSeconds"]
 
-MOST = 1_000_000_000_000
+MAX_LIMIT = 1_000_000_000_000
 """No limit is higher. It also keeps infinity out."""
 
-Count = Annotated[int, Meta(ge=1, le=MOST)]
-Amount = Annotated[float, Meta(gt=0, le=MOST)]
+Count = Annotated[int, Meta(ge=1, le=MAX_LIMIT)]
+Amount = Annotated[float, Meta(gt=0, le=MAX_LIMIT)]
 
 Turns = Annotated[Count | None, Meta(description="Turns that may start.")]
 Cost = Annotated[Amount | None, Meta(description="Cost of all turns in US dollars, as the agent reports it.")]

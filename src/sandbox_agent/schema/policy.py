@@ -13,7 +13,7 @@ Effect = Literal["allow", "ask", "deny"]
 RuleList = Literal["operator", "session"]
 Pattern = Annotated[str, Meta(min_length=1, max_length=1000)]
 
-MOST_RULES = 100
+MAX_RULES = 100
 """The longest list of a session."""
 
 

@@ -51,7 +51,7 @@ def refusal(core: Core) -> Conflict:
 
 
 def _end_turn(core: Core, reached: ReachedLimit) -> None:
-    """Tell it, and end the turn as a cancel would, with another stop reason."""
+    """Announce the limit, and end the turn as a cancel would, with another stop reason."""
     core.tell_limit(reached)
     if reached.limit != "maxTurnSeconds":  # the next turn starts its own
         core.change(limit_reached=reached)

@@ -222,7 +222,7 @@ class ToolCalled(Struct, frozen=True):
 
 
 class ToolUnannounced(Struct, frozen=True):
-    """The agent has had time enough to announce the call."""
+    """The agent has had enough time to announce the call."""
 
     attempt: int
     key: str

@@ -21,11 +21,11 @@ from .repository import Repository
 
 SECONDS = 60.0
 """The time limit of a fetch, over all its git commands."""
-MOST_FETCHED_BYTES = 128 << 20
-MOST_BYTES = 64 << 20
+MAX_FETCHED_BYTES = 128 << 20
+MAX_BYTES = 64 << 20
 """Total size of the files of a source."""
-MOST_FILES = 10_000
-MOST_MEMORY_BYTES = 2 << 30
+MAX_FILES = 10_000
+MAX_MEMORY_BYTES = 2 << 30
 
 _LIMITED = 'ulimit -f "$1" && { ulimit -v "$2" 2>/dev/null || :; } && shift 2 && exec "$@"'
 """Units of 512 bytes for files and of a kilobyte for memory, in every POSIX shell."""
@@ -95,20 +95,20 @@ class Checkout:
             errors.seek(0)
             output.seek(0)
             if code != 0 and self._is_full():
-                raise SourceRefused(f"it is larger than {MOST_FETCHED_BYTES >> 20} MiB")
+                raise SourceRefused(f"it is larger than {MAX_FETCHED_BYTES >> 20} MiB")
             if code != 0:
                 raise SourceRefused(_reason(errors.read(4_000)) or f"`git {words[0]}` failed")
-            return output.read(MOST_BYTES)
+            return output.read(MAX_BYTES)
 
     def _is_full(self) -> bool:
         """A file has reached the limit, so git was killed."""
         packs = self._git_dir.glob("objects/pack/*")
-        return any(pack.stat().st_size >= MOST_FETCHED_BYTES for pack in packs)
+        return any(pack.stat().st_size >= MAX_FETCHED_BYTES for pack in packs)
 
     async def _run(self, words: tuple[str, ...], output: int, errors: int) -> int | None:
         gone = asyncio.Event()
         guarded = Guarded(self._instance, gone.set)
-        limits = [str(MOST_FETCHED_BYTES // 512), str(MOST_MEMORY_BYTES // 1024)]
+        limits = [str(MAX_FETCHED_BYTES // 512), str(MAX_MEMORY_BYTES // 1024)]
         argv = ["/bin/sh", "-c", _LIMITED, "sh", *limits, "git", *words]
         nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -160,11 +160,11 @@ def _inherited(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _check_sizes(listed: bytes) -> None:
     entries = [entry.split(b"\t")[0].split() for entry in listed.split(b"\0") if entry]
-    if len(entries) > MOST_FILES:
-        raise SourceRefused(f"it has more than {MOST_FILES} files: name a folder with `subpath`")
+    if len(entries) > MAX_FILES:
+        raise SourceRefused(f"it has more than {MAX_FILES} files: name a folder with `subpath`")
     # The size of a submodule is `-`; it is not fetched.
-    if sum(int(size) for *_, size in entries if size.isdigit()) > MOST_BYTES:
-        raise SourceRefused(f"its files exceed {MOST_BYTES >> 20} MiB: name a folder with `subpath`")
+    if sum(int(size) for *_, size in entries if size.isdigit()) > MAX_BYTES:
+        raise SourceRefused(f"its files exceed {MAX_BYTES >> 20} MiB: name a folder with `subpath`")
 
 
 def _reason(errors: bytes) -> str:

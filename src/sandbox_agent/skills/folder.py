@@ -16,12 +16,12 @@ from .manifest import description_in, head_of, name_in
 from .refusal import SourceRefused
 
 FILE = "SKILL.md"
-MOST_HEAD_BYTES = 64 << 10
-MOST_SEARCHED = 20_000
+MAX_HEAD_BYTES = 64 << 10
+MAX_SEARCHED = 20_000
 """Entries of folders looked at in one source."""
-MOST_DEPTH = 16
-MOST_COPIED_FILES = 5_000
-MOST_COPIED_BYTES = 64 << 20
+MAX_DEPTH = 16
+MAX_COPIED_FILES = 5_000
+MAX_COPIED_BYTES = 64 << 20
 PIECE_BYTES = 1 << 20
 
 
@@ -36,18 +36,18 @@ class Budget:
     """What one session may still copy, over all its sources."""
 
     def __init__(self) -> None:
-        self._files = MOST_COPIED_FILES
-        self._bytes = MOST_COPIED_BYTES
+        self._files = MAX_COPIED_FILES
+        self._bytes = MAX_COPIED_BYTES
 
     def take_file(self) -> None:
         self._files -= 1
         if self._files < 0:
-            raise SourceRefused(f"the skills have more than {MOST_COPIED_FILES} files")
+            raise SourceRefused(f"the skills have more than {MAX_COPIED_FILES} files")
 
     def take_bytes(self, count: int) -> None:
         self._bytes -= count
         if self._bytes < 0:
-            raise SourceRefused(f"the skills exceed {MOST_COPIED_BYTES >> 20} MiB")
+            raise SourceRefused(f"the skills exceed {MAX_COPIED_BYTES >> 20} MiB")
 
 
 class SkillFolder:
@@ -80,8 +80,8 @@ class SkillFolder:
             below = []
             entries = _entries(folder)
             looked_at += len(entries)
-            if looked_at > MOST_SEARCHED:
-                raise SourceRefused(f"it has more than {MOST_SEARCHED} files: name a folder with `subpath`")
+            if looked_at > MAX_SEARCHED:
+                raise SourceRefused(f"it has more than {MAX_SEARCHED} files: name a folder with `subpath`")
             if any(entry.name == FILE for entry in entries):
                 yield folder  # with everything below it
                 continue
@@ -99,10 +99,10 @@ class SkillFolder:
 
     def _read_head(self, path: str) -> str:
         with open(self._open(path), "rb") as file:
-            return file.read(MOST_HEAD_BYTES).decode(errors="replace")
+            return file.read(MAX_HEAD_BYTES).decode(errors="replace")
 
     def copy(self, skill: FoundSkill, destination: Path, budget: Budget) -> None:
-        self._copy_folder(skill.folder, destination, budget, MOST_DEPTH)
+        self._copy_folder(skill.folder, destination, budget, MAX_DEPTH)
 
     def _copy_folder(self, folder: str, destination: Path, budget: Budget, depth: int) -> None:
         if not depth:

@@ -26,9 +26,9 @@ from .repository import Repository, repository_of
 
 FRESH_SECONDS = 600.0
 """After this time a branch or tag is fetched again; a commit never is."""
-MOST_KEPT = 16
-MOST_FETCHES = 4
-MOST_SKILLS = 100
+MAX_KEPT = 16
+MAX_FETCHES = 4
+MAX_SKILLS = 100
 
 
 class Fetched:
@@ -58,7 +58,7 @@ class Library:
         self._files = files
         self._kept: dict[str, Fetched] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._fetches = asyncio.Semaphore(MOST_FETCHES)
+        self._fetches = asyncio.Semaphore(MAX_FETCHES)
 
     async def clear(self) -> None:
         """Remove what an earlier daemon fetched."""
@@ -77,8 +77,8 @@ class Library:
                     chosen = await self._files.run(_choose, source, folder, commit)
                     new = [each for each in chosen if each.skill.name not in laid_out]
                     laid_out |= {each.skill.name: _told(each) for each in new}
-                    if len(laid_out) > MOST_SKILLS:
-                        raise SourceRefused(f"a session can have {MOST_SKILLS} skills")
+                    if len(laid_out) > MAX_SKILLS:
+                        raise SourceRefused(f"a session can have {MAX_SKILLS} skills")
                     await self._files.run(_copy, new, destination, budget)
             except SourceRefused as refused:
                 text = f"the skills of `{source.source}` cannot be used: {refused}"
@@ -130,8 +130,8 @@ class Library:
             raise
 
     def _surplus(self) -> list[Fetched]:
-        """The oldest that no one uses, as many as there are too many."""
-        many = len(self._kept) - MOST_KEPT
+        """Remove the oldest unused repositories beyond the number that is kept."""
+        many = len(self._kept) - MAX_KEPT
         unused = [key for key, kept in self._kept.items() if not kept.users][: max(0, many)]
         return [self._kept.pop(key) for key in unused]
 

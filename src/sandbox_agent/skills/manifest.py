@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-MOST_DESCRIPTION = 1_500
+MAX_DESCRIPTION = 1_500
 
 _KEY = re.compile(r"([A-Za-z][\w-]*):(?:\s+(.*))?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
@@ -25,7 +25,7 @@ def name_in(fields: dict[str, str], folder: str) -> str | None:
 
 def description_in(fields: dict[str, str]) -> str:
     text = "".join(each if each.isprintable() else " " for each in fields.get("description", ""))
-    return text.strip()[:MOST_DESCRIPTION]
+    return text.strip()[:MAX_DESCRIPTION]
 
 
 def head_of(text: str) -> dict[str, str]:

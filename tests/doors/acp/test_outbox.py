@@ -7,10 +7,10 @@ from contextlib import aclosing
 
 import pytest
 
-from sandbox_agent.doors.acp.outbox import MOST_WAITING_BYTES, Outbox
+from sandbox_agent.doors.acp.outbox import MAX_WAITING_BYTES, Outbox
 from sandbox_agent.errors import Conflict
 
-LARGE = b"x" * (MOST_WAITING_BYTES // 2 + 1)
+LARGE = b"x" * (MAX_WAITING_BYTES // 2 + 1)
 
 
 async def frames_of(

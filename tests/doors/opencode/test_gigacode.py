@@ -23,6 +23,12 @@ def test_each_agent_has_its_own_memory_of_the_chosen_model(tmp_path: Path) -> No
     assert codex["HOME"] == "/home/me"
 
 
+def test_it_refuses_to_run_without_a_terminal(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sandbox_agent", "gigacode", str(tmp_path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "needs a terminal" in done.stderr) == (2, True)
+
+
 def test_a_missing_folder_is_wrong_usage(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sandbox_agent", "gigacode", str(tmp_path / "none")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

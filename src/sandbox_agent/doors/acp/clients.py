@@ -15,8 +15,8 @@ from .connection import Connection
 from .operations import Operations
 from .outbox import Outbox
 
-MOST_CLIENTS = 200
-MOST_STREAMS = 250
+MAX_CLIENTS = 200
+MAX_STREAMS = 250
 IDLE_SECONDS = 300.0
 """How long a client without a stream is kept."""
 SETTLE_SECONDS = 1.0
@@ -60,11 +60,11 @@ class RemoteClient:
         return self._outboxes[key]
 
     def _forget_unused(self) -> None:
-        if len(self._outboxes) > MOST_STREAMS:
+        if len(self._outboxes) > MAX_STREAMS:
             unused = [key for key, box in self._outboxes.items() if key is not None and not box.is_used]
             for key in unused:
                 del self._outboxes[key]
-        if len(self._outboxes) > MOST_STREAMS:
+        if len(self._outboxes) > MAX_STREAMS:
             raise Unavailable("this connection has too many streams", retryAfter=5)
 
     async def send(self, message: bytes, session_id: str | None) -> None:
@@ -119,8 +119,8 @@ class Clients:
         return client
 
     def add(self, id: str, client: RemoteClient) -> None:
-        if len(self._clients) >= MOST_CLIENTS:
-            raise Unavailable(f"{MOST_CLIENTS} clients are connected", retryAfter=30)
+        if len(self._clients) >= MAX_CLIENTS:
+            raise Unavailable(f"{MAX_CLIENTS} clients are connected", retryAfter=30)
         self._clients[id] = client
         self._spawn(self._keep(id, client))
 

@@ -37,7 +37,7 @@ from .rpc import Answered, Peer, Rpc, params_of
 
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
-MOST_SESSIONS = 200
+MAX_SESSIONS = 200
 """Sessions that may be open on one connection."""
 
 CAPABILITIES = {
@@ -257,8 +257,8 @@ class Connection:
         return conversation
 
     def _require_room(self) -> None:
-        if len(self._conversations) >= MOST_SESSIONS:
-            raise InvalidRequest(f"a connection may have {MOST_SESSIONS} open sessions: close one")
+        if len(self._conversations) >= MAX_SESSIONS:
+            raise InvalidRequest(f"a connection may have {MAX_SESSIONS} open sessions: close one")
 
     async def _choices(self, session: SessionInfo) -> Choices:
         try:

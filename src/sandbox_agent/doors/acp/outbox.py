@@ -1,6 +1,6 @@
 """Messages on their way to a client that reads them from a stream of server-sent events.
 
-A sender waits while the client does not read, so an outbox holds little more than `MOST_WAITING_BYTES`.
+A sender waits while the client does not read, so an outbox holds little more than `MAX_WAITING_BYTES`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 
 from ...errors import Conflict
 
-MOST_WAITING_BYTES = 256 << 10
+MAX_WAITING_BYTES = 256 << 10
 PING_SECONDS = 15.0
 
 
@@ -41,7 +41,7 @@ class Outbox:
         return self._reader is not None
 
     async def put(self, message: bytes) -> None:
-        while self._waiting > MOST_WAITING_BYTES and not self._is_closed:
+        while self._waiting > MAX_WAITING_BYTES and not self._is_closed:
             await self._until_changed()
         self._count += 1
         self._messages.append(message)

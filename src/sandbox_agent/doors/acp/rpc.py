@@ -35,7 +35,7 @@ from .frames import INVALID_REQUEST, PARSE_ERROR, REQUEST_CANCELLED, CancelReque
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
 VERSION = "2.0"
-MOST_REQUESTS = 200
+MAX_REQUESTS = 200
 """Requests of a client that may be open at the same time."""
 MOST_TASKS = 1_000
 """Nothing limits notifications, which get no answer."""
@@ -148,7 +148,7 @@ class Rpc:
                 await self._served.notice(message)  # the client waits instead
             case Call(id=id) if id in self._requests:
                 await self._refuse(message, RpcError(f"the request id {id} is in use", INVALID_REQUEST))
-            case Call() if len(self._requests) >= MOST_REQUESTS:
+            case Call() if len(self._requests) >= MAX_REQUESTS:
                 await self._refuse(message, RpcError("too many requests are open", INVALID_REQUEST))
             case Call(id=id):
                 self._requests[id] = self.spawn(self._serve(message))

@@ -8,9 +8,9 @@ from ...schema.items import Image, Item, ToolCall
 from . import tools
 from .files import file_part
 from .shapes import Span, ToolPart, ToolState
-from .tools import MOST_OUTPUT, Drawn
+from .tools import MAX_OUTPUT, Drawn
 
-MOST_TASKS = 64
+MAX_TASKS = 64
 """Sub-agents that are remembered after their result, because they may go on in the background."""
 OFTEN_UNTIL = 4096
 """Up to this size a client gets the output with every piece, afterwards only when it has grown by an eighth."""
@@ -37,7 +37,7 @@ class Call:
 
     def grow(self, output: str) -> bool:
         """Add output; True if a client should see it. It always gets the whole, so not each piece is worth it."""
-        self.output = (self.output + output)[-MOST_OUTPUT:]
+        self.output = (self.output + output)[-MAX_OUTPUT:]
         self._size += len(output)
         if self._size < OFTEN_UNTIL or self._size >= self._shown * 9 // 8:
             self._shown = self._size
@@ -119,7 +119,7 @@ class Calls:
             del self._by_item[call.item_id]
             return call
         self._finished_tasks[call.item_id] = None
-        if len(self._finished_tasks) > MOST_TASKS:
+        if len(self._finished_tasks) > MAX_TASKS:
             oldest = next(iter(self._finished_tasks))
             del self._finished_tasks[oldest]
             del self._by_item[oldest]

@@ -25,7 +25,7 @@ DEFAULT = "default"
 WAIT_SECONDS = 3.0
 FRESH_SECONDS = 300.0
 RETRY_SECONDS = 30.0
-MOST_OFFERS = 200
+MAX_OFFERS = 200
 CONTEXT_TOKENS = 200_000
 OUTPUT_TOKENS = 32_000
 USUAL_MODES = ("build", "plan")
@@ -182,7 +182,7 @@ class Catalogue:
             del self._asking[agent, directory]
             self._offers[agent, directory] = offer
             self._offers.move_to_end((agent, directory))
-            while len(self._offers) > MOST_OFFERS:
+            while len(self._offers) > MAX_OFFERS:
                 self._offers.popitem(last=False)
 
 

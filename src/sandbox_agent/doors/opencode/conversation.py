@@ -18,8 +18,8 @@ from .sessions import draft, facts_of, owner, session_of
 from .shapes import BUSY, FileDiff, MessageWithParts, Session, Status, Todo
 from .transcript import Transcript
 
-MOST_SESSIONS = 1000
-MOST_MESSAGES = 1000
+MAX_SESSIONS = 1000
+MAX_MESSAGES = 1000
 
 
 class NewSession(Struct, frozen=True):
@@ -34,7 +34,7 @@ class ChangedSession(Struct, frozen=True):
 
 @route("GET", "/session")
 async def list_sessions(door: Door, request: Request) -> list[Session]:
-    limit = min(request.number("limit") or MOST_SESSIONS, MOST_SESSIONS)
+    limit = min(request.number("limit") or MAX_SESSIONS, MAX_SESSIONS)
     start, search = request.number("start") or 0, request.query.get("search", "").lower()
     is_limited = "directory" in request.query
     found: list[Session] = []
@@ -135,7 +135,7 @@ async def _transcript(door: Door, info: SessionInfo, most: int) -> Transcript:
 @route("GET", "/session/{id}/message")
 async def messages(door: Door, request: Request) -> list[MessageWithParts]:
     """The newest messages, oldest first."""
-    limit = min(request.number("limit") or MOST_MESSAGES, MOST_MESSAGES)
+    limit = min(request.number("limit") or MAX_MESSAGES, MAX_MESSAGES)
     info = await owner(door.operations, request.path["id"])
     if info is None:
         return []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-MOST_BYTES = 256 << 10
+MAX_BYTES = 256 << 10
 """How much may wait here before the stream pauses; it then goes on from the store."""
 
 
@@ -38,7 +38,7 @@ class Funnel:
     def write(self, text: bytes) -> None:
         self._pieces.append(text)
         self._size += len(text)
-        self.is_full = self._size > MOST_BYTES
+        self.is_full = self._size > MAX_BYTES
         self._changed.set()
 
     def end(self) -> None:

@@ -30,7 +30,7 @@ from ...schema.sessions import SessionInfo
 from .funnel import Funnel
 
 PAGE = 1000
-MOST_PAGES = 10
+MAX_PAGES = 10
 """Of the list of sessions: older ones are found by their id only."""
 
 
@@ -79,7 +79,7 @@ class Operations:
     async def sessions(self) -> AsyncGenerator[SessionInfo, None]:
         """The newest first."""
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page: SessionPage = await self._call("sessions.list", limit=PAGE, cursor=cursor)
             for info in page.sessions:
                 yield info

@@ -20,7 +20,7 @@ from .shapes import (
     ToolOfRequest,
 )
 
-MOST_RESOLVED = 32
+MAX_RESOLVED = 32
 """Answers that are repeated to a reader who may have missed them: a panel without one stays open."""
 
 
@@ -75,7 +75,7 @@ class Requests:
     def _end(self, id: str, answered: BusEvent) -> BusEvent:
         self.pending.pop(id, None)
         self._resolved[id] = answered
-        if len(self._resolved) > MOST_RESOLVED:
+        if len(self._resolved) > MAX_RESOLVED:
             del self._resolved[next(iter(self._resolved))]
         return answered
 

@@ -38,11 +38,11 @@ from .transcript import Transcript
 HEARTBEAT_SECONDS = 10.0
 RECENT_SECONDS = 120
 """A client that lost its connection comes back within this time."""
-MOST_RECENT = 50
-MOST_WORKING = 200
-MOST_MESSAGES = 100
+MAX_RECENT = 50
+MAX_WORKING = 200
+MAX_MESSAGES = 100
 """As many messages as a client keeps of a session."""
-MOST_FOLLOWED = 256
+MAX_FOLLOWED = 256
 
 _encode = msgspec.json.Encoder().encode
 _CONNECTED = BusEvent(type="server.connected", properties=Nothing())
@@ -99,12 +99,12 @@ class EventStream:
                 working.append(info)
             elif milliseconds(info.updated_at) >= since:
                 recent.append(info)
-        return [*recent[:MOST_RECENT], *working[:MOST_WORKING]]
+        return [*recent[:MAX_RECENT], *working[:MAX_WORKING]]
 
     async def _snapshot(self, info: SessionInfo) -> Iterable[BusEvent]:
         facts = facts_of(info, self._catalogue)
         try:
-            transcript = await history.read(self._operations, facts, MOST_MESSAGES)
+            transcript = await history.read(self._operations, facts, MAX_MESSAGES)
         except SessionNotFound:
             return []
         since = int((time.time() - RECENT_SECONDS) * 1000)
@@ -165,7 +165,7 @@ class EventStream:
 
     def _remember(self, session_id: str, transcript: Transcript) -> None:
         self._transcripts[session_id] = transcript
-        while len(self._transcripts) > MOST_FOLLOWED:
+        while len(self._transcripts) > MAX_FOLLOWED:
             self._transcripts.popitem(last=False)
 
     async def _newly_queued(self, transcript: Transcript, event: Event) -> list[BusEvent]:

@@ -16,7 +16,7 @@ from .ids import PROJECT
 from .request import Request, route
 from .shapes import Shape
 
-MOST_FOUND = 200
+MAX_FOUND = 200
 
 
 class Health(Struct, frozen=True):
@@ -225,7 +225,7 @@ async def find_file(door: Door, request: Request) -> list[str]:
 
 
 async def _found(door: Door, request: Request) -> list[tuple[str, str]]:
-    limit = min(request.number("limit") or 20, MOST_FOUND)
+    limit = min(request.number("limit") or 20, MAX_FOUND)
     # Characters that have a meaning in a pattern stand for themselves.
     query = "".join(f"[{char}]" if char in "*?[" else char for char in request.query.get("query", ""))
     found = await door.operations.search(request.directory, f"*{query}*" if query else "*", limit)

@@ -16,7 +16,7 @@ from ...schema.items import ContentPart, FileRef, ToolCall, ToolResult
 Input = dict[str, Any]
 """The input of a tool: the agent's own payload."""
 
-MOST_OUTPUT = 30_000
+MAX_OUTPUT = 30_000
 """Characters of a tool's output that a client gets; the log has all of them."""
 DEEP = 100
 
@@ -105,7 +105,7 @@ def _search(call: ToolCall, given: Input) -> Drawn:
 
 def output_of(content: tuple[ContentPart, ...]) -> str:
     text = "".join(part.output for part in content if isinstance(part, ToolResult))
-    return text if len(text) <= MOST_OUTPUT else f"{text[:MOST_OUTPUT]}\n… ({len(text)} characters)"
+    return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]}\n… ({len(text)} characters)"
 
 
 def metadata_of(tool: Drawn, content: tuple[ContentPart, ...], directory: str) -> Input:
