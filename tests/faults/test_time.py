@@ -136,8 +136,10 @@ TIME_SETTINGS = {
     "idle_seconds": "an agent without a turn is stopped",
     "start_seconds": "a start, a resume or a list must be answered",
     "drain_seconds": "what runs may go on after SIGTERM",
+    "max_turn_seconds": "a budget of the operator's, unlimited by default",
+    "max_session_seconds": "a budget of the operator's, unlimited by default",
 }
-"""Every setting that is a time. None limits a turn, a request or a stream in progress."""
+"""Every setting that is a time. Unless the operator sets a budget, none limits a turn, a request or a stream in progress."""
 
 
 def test_no_setting_limits_a_turn_a_request_or_a_stream() -> None:
@@ -147,6 +149,7 @@ def test_no_setting_limits_a_turn_a_request_or_a_stream() -> None:
         if any(word in name for word in ("second", "timeout"))
     }
     assert timed == TIME_SETTINGS.keys()
+    assert (Config().max_turn_seconds, Config().max_session_seconds) == (None, None)
 
 
 def test_silence_ends_nothing_however_short_the_times_that_are_set(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ class Command(Struct, frozen=True, dict=True):
     """It runs with the rights and the environment of the agent. Otherwise it may do something else than its words say."""
     unclear: str = ""
     """Why it is not certain what it runs."""
+    assigned: tuple[Word, ...] = ()
+    """Variables set for it whose values could be commands."""
 
     @cached_property
     def text(self) -> str:
@@ -50,7 +52,8 @@ class Command(Struct, frozen=True, dict=True):
     @cached_property
     def pieces(self) -> tuple[str, ...]:
         """Everything that looks like a word, also within its words."""
-        found = _BETWEEN_WORDS.split(_QUOTES.sub("", " ".join(word.text for word in self.essential)))
+        words = (*self.essential, *self.assigned)
+        found = _BETWEEN_WORDS.split(_QUOTES.sub("", " ".join(word.text for word in words)))
         return tuple(piece for piece in found if piece)
 
     @cached_property

@@ -6,7 +6,7 @@ import posixpath
 
 from .programs import Command, Word
 
-MOST_DIRECTORIES = 8
+MAX_DIRECTORIES = 8
 
 UNKNOWN_FILE = Word("?", certain=False)
 
@@ -22,7 +22,7 @@ class Script:
         """Where commands may run, seen from where the line starts; a `cd` may also fail. None if it is not certain."""
 
     def move(self, to: str | None) -> None:
-        if to is None or self.directories is None or len(self.directories) >= MOST_DIRECTORIES:
+        if to is None or self.directories is None or len(self.directories) >= MAX_DIRECTORIES:
             self.directories = None
         elif to:
             moved = (posixpath.join(directory, to) for directory in self.directories)

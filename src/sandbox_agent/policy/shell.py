@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import NamedTuple, NoReturn
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from . import programs
 from .programs import Command, Word
@@ -144,7 +144,7 @@ class _Reader:
     def _command(self) -> None:
         words: list[Word] = []
         writes: list[Word] = []
-        assigned: list[str] = []
+        assigned: list[Word] = []
         closed, begun = False, False
         while True:
             self._skip_blanks()
@@ -177,20 +177,24 @@ class _Reader:
                     break
                 elif not words and lexed.assigns:
                     begun = True
-                    assigned.append(lexed.word.text)
+                    assigned.append(lexed.word)
                 else:
                     words.append(lexed.word)
-        clean = all(programs.is_harmless(text, exported=bool(words)) for text in assigned)
-        self._add(words, writes, clean)
+        clean = all(programs.is_harmless(word.text, exported=bool(words)) for word in assigned)
+        self._add(words, writes, [word for word in assigned if len(word.text.split()) > 1], clean)
 
-    def _add(self, words: list[Word], writes: list[Word], clean: bool) -> None:
+    def _add(self, words: list[Word], writes: list[Word], assigned: list[Word], clean: bool) -> None:
         script = self._script
         if not words:
             script.clean = script.clean and clean
+            if assigned:
+                script.commands.append(Command((Word("export"), *assigned)))
             if writes:
                 script.commands.append(Command(writes=tuple(writes)))
             return
         found = programs.run(words, clean and script.clean, self._nested)
+        if assigned:
+            found = [structs.replace(command, assigned=tuple(assigned)) for command in found]
         if writes:
             # They belong to the whole line rather than to one program.
             found = [*found, Command(writes=tuple(writes))]

@@ -74,7 +74,8 @@ class Directories:
     def _read(self, directory: str) -> DirectoryConfig:
         path = self._path(directory)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=DirectoryConfig)
+            with path.open("rb") as file:
+                return msgspec.json.decode(file.read(), type=DirectoryConfig)
         except FileNotFoundError:
             return DirectoryConfig()
         except (OSError, msgspec.DecodeError) as error:

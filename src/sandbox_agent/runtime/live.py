@@ -87,8 +87,9 @@ class LiveSession:
     def skills(self) -> SessionSkills | None:
         """Its skills, where they are now: the data directory may have been moved."""
         record = self._core.record
-        root = self.sessions.attachments.skills_folder(record.folder)
-        return SessionSkills(str(root), record.skills) if record.skills else None
+        if not record.skills:
+            return None
+        return SessionSkills(str(self.sessions.attachments.skills_folder(record.folder)), record.skills)
 
     @property
     def settings(self) -> Settings:
