@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 
 import pytest
 
@@ -27,6 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "door(door, *features): the features of a door that a test shows")
     if config.pluginmanager.hasplugin("hypothesispytest"):
         _be_patient_and_brief()
+    # A shell ignores Ctrl-C for what it runs in the background, and programs inherit that; tests send it to some.
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
