@@ -49,12 +49,12 @@ class Paper:
 
     @property
     def numbered(self) -> list[tuple[int, bytes]]:
-        """Ids and data of the frames that have both."""
+        """Ids and data of the frames that hold an event; news of a session have a name of their own."""
         found = []
         for frame in self.frames:
-            if frame.startswith(b"id: ") and b"\ndata: " in frame:
-                id, _, data = frame.removeprefix(b"id: ").partition(b"\ndata: ")
-                found.append((int(id), data))
+            id, _, rest = frame.partition(b"\n")
+            if id.startswith(b"id: ") and rest.startswith(b"data: "):
+                found.append((int(id.removeprefix(b"id: ")), rest.removeprefix(b"data: ")))
         return found
 
     @property
