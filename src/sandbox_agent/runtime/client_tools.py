@@ -32,7 +32,9 @@ logger = logging.getLogger("sandbox_agent.tools")
 
 DEFAULT_SECONDS = 600.0
 ANNOUNCE_SECONDS = 1.0
-"""How long the agent may take to announce a call that it has already made."""
+"""How long the agent may take to announce a call that it has already made, with its arguments."""
+LAST_ANNOUNCE_SECONDS = 5.0
+"""How long it may take to announce it at all."""
 REQUEST_SECONDS = 10.0
 """How long a connection may take to say what it wants."""
 MAX_REQUEST_BYTES = 1 << 20
@@ -139,7 +141,10 @@ class _Call(asyncio.Protocol):
         if problem := tools.schemas.problem_with(request.tool, request.arguments):
             self._fail(problem)
             return
-        self._after(ANNOUNCE_SECONDS, lambda: tools.step(ToolUnannounced(tools.attempt, self._key)))
+        self._after(
+            ANNOUNCE_SECONDS, lambda: tools.step(ToolUnannounced(tools.attempt, self._key, final=False))
+        )
+        self._after(LAST_ANNOUNCE_SECONDS, lambda: tools.step(ToolUnannounced(tools.attempt, self._key)))
         self._after(tools.seconds, self._give_up)
         tools.step(ToolCalled(tools.attempt, self._key, request.tool, request.arguments))
 

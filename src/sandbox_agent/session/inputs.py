@@ -222,10 +222,11 @@ class ToolCalled(Struct, frozen=True):
 
 
 class ToolUnannounced(Struct, frozen=True):
-    """The agent has had enough time to announce the call."""
+    """The agent has had time enough to announce the call. Unless this is `final`, it may still do so."""
 
     attempt: int
     key: str
+    final: bool = True
 
 
 class ToolGivenUp(Struct, frozen=True):

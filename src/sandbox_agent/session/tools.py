@@ -24,7 +24,7 @@ def called(core: Core, news: ToolCalled) -> None:
 
 def unannounced(core: Core, news: ToolUnannounced) -> None:
     if core.is_current(news.attempt):
-        core.scribe.requests.tool_unannounced(news.key)
+        core.scribe.requests.tool_unannounced(news.key, final=news.final)
         core.fact()
 
 

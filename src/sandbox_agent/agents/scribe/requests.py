@@ -154,14 +154,16 @@ class Requests:
         for call in self._calls.open.values():
             self._announced(call)
 
-    def tool_unannounced(self, key: str) -> None:
-        """The agent has not said which call this is. It is one of this tool whose arguments it has not shown yet, or
-        it gets an id of its own.
+    def tool_unannounced(self, key: str, *, final: bool = True) -> None:
+        """The agent has not said which call this is. It is one of this tool whose arguments it has not shown yet; if there
+        is none and this is `final`, it gets an id of its own.
         """
-        if found := self._unannounced.pop(key, None):
+        if found := self._unannounced.get(key):
             name, arguments = found
-            id = self._call_without_arguments(name) or self._pen.make_id("call")
-            self._request_tool(key, ToolRequest(id, name, arguments))
+            id = self._call_without_arguments(name)
+            if id is not None or final:
+                del self._unannounced[key]
+                self._request_tool(key, ToolRequest(id or self._pen.make_id("call"), name, arguments))
 
     def end_tool(self, key: str, outcome: ToolOutcome, by: DecidedBy) -> bool:
         """A call of a client's tool has its outcome; False if it does not wait (any more)."""
