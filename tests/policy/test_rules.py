@@ -15,7 +15,8 @@ from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.plain_asks import plain_ask
 from sandbox_agent.agents.scribe import Ask
 from sandbox_agent.policy import Rules, Verdict, told_settings, verdict
-from sandbox_agent.policy.rules import Judged, Request, judge
+from sandbox_agent.policy.judging import judge
+from sandbox_agent.policy.rules import Judged, Request
 from sandbox_agent.policy.shell import read
 from sandbox_agent.schema.inputs import Decision, PermissionMode, Rule, Settings
 from sandbox_agent.schema.items import ToolKind

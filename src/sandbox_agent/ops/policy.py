@@ -11,7 +11,7 @@ from ..agents.base import Agent
 from ..agents.plain_asks import plain_ask
 from ..agents.scribe import Ask
 from ..errors import InvalidRequest, SessionNotFound, UnsupportedAgent
-from ..policy.rules import NEVER, Request, Rules, judge_parts, strictest
+from ..policy.rules import NEVER, Request, Rules
 from ..policy.verdicts import answer
 from ..runtime.daemon import Daemon
 from ..schema.inputs import PermissionMode, Settings
@@ -111,6 +111,8 @@ _SUBJECTS = ("command", "path", "url")
 
 
 def _verdict(request: Request, settings: Settings, rules: Rules) -> PolicyVerdict:
+    from ..policy.judging import judge_parts, strictest  # most daemons have no rules
+
     parts = list(judge_parts(rules, request))
     judged = strictest(judged for _, judged in parts)
     decided = answer(request, settings, judged, ())

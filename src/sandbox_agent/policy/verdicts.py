@@ -10,7 +10,7 @@ from ..schema.events import DecidedBy
 from ..schema.inputs import Decision, Rule, Settings
 from ..schema.policy import RuleReference
 from . import modes
-from .rules import Judged, Request, Rules, judge
+from .rules import Judged, Request, Rules
 
 DENIED = "a rule does not allow this"
 READ_ONLY = "plan mode is read-only"
@@ -32,7 +32,7 @@ def verdict(
     trusted: bool = False,
 ) -> Verdict | None:
     """None if the client must be asked. `trusted`: nobody needs to be asked unless a rule says so."""
-    return answer(request, settings, judge(rules, request), remembered, trusted=trusted)
+    return answer(request, settings, _judged(rules, request), remembered, trusted=trusted)
 
 
 def answer(
@@ -62,8 +62,16 @@ def answer(
 
 def denial(request: Request, rules: Rules) -> Verdict | None:
     """The verdict of a rule that denies this, whatever a client answers."""
-    judged = judge(rules, request)
+    judged = _judged(rules, request)
     return _denied(judged) if judged.effect == "deny" else None
+
+
+def _judged(rules: Rules, request: Request) -> Judged:
+    if not rules:
+        return Judged()
+    from .judging import judge  # most daemons have no rules
+
+    return judge(rules, request)
 
 
 def _denied(judged: Judged) -> Verdict:
