@@ -42,6 +42,7 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
     name="attachments.upload",
     examples=("sandbox-agent attachments upload demo screenshot.png",),
     body="bytes",
+    runs="anywhere",
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     """Upload a file to use in a message."""

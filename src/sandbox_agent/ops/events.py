@@ -127,6 +127,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     name="sessions.stream_message",
     examples=('sandbox-agent sessions stream-message demo "hello" | jq -r .type',),
     headers={"idempotency_key": "Idempotency-Key"},
+    runs="anywhere",
 )
 async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     """Send a message and stream the events of its turn until it ends."""
