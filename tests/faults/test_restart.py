@@ -358,7 +358,7 @@ def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
 
 
 def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemon, client: Client) -> None:
-    """An event already has the position of the next one, which only an internal error could cause."""
+    """An event already has the sequence of the next one, which only an internal error could cause."""
     session, other = client.create(), client.create()
     client.turn(session, "hello")
     in_the_way = put_in_the_way(daemon, session, client.events(session)[-1])

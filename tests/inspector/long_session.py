@@ -21,12 +21,12 @@ def repeat_turns(data_dir: Path, session: str, at_least: int) -> int:
         record = store.session(session)
         assert record is not None
         turns = [row.body for row in store.read(session, 1, 100_000, 1 << 30)]
-        position, sequence = store.position(), record.event_count
+        sequence = record.event_count
         rows = []
         for copy in range(-(-(at_least - sequence) // len(turns))):
             for body in turns:
-                position, sequence = position + 1, sequence + 1
-                rows.append(EventRow(position, sequence, _renamed(body, copy, sequence)))
+                sequence += 1
+                rows.append(EventRow(sequence, _renamed(body, copy, sequence)))
         longer = structs.replace(record, event_count=sequence)
         store.write([AppendEvents(session, rows), SaveSession(longer)])
         return sequence

@@ -118,16 +118,16 @@ class Disk:
         assert self._waiting is not None
         (group, written), self._waiting = self._waiting, None
         changes = group.changes()
-        error: Exception | None = None
+        outcome: int | Exception
         if self.is_full:
-            error = OSError("no space left on device")
+            outcome = OSError("no space left on device")
         elif self.poisoned is not None and any(end.session_id == self.poisoned for end in group.ends()):
-            error = ImpossibleChange("poisoned")
+            outcome = ImpossibleChange("poisoned")
             if len(group.ends()) == 1:
                 self.poisoned = None
         else:
-            self._store.write(changes)
-        written(error)
+            outcome = self._store.write(changes)
+        written(outcome)
 
 
 class Process:

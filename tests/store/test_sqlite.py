@@ -54,7 +54,7 @@ from sandbox_agent.store.sqlite import SqliteStore
 
 store = SqliteStore(Path(sys.argv[1]))
 for first in itertools.count(1, 5):
-    rows = [EventRow(n, n, b"body %d" % n, b"raw" * n) for n in range(first, first + 5)]
+    rows = [EventRow(n, b"body %d" % n, b"raw" * n) for n in range(first, first + 5)]
     record = SessionRecord("a", "mock", Settings("/tmp"), "then", "now", event_count=first + 4)
     store.write([SaveSession(record), AppendEvents("a", rows)])
     print(first + 4, flush=True)
@@ -71,7 +71,7 @@ def wal_of(path: Path) -> Path:
 
 
 def filler(size: int = 4096, number: int = 1) -> list[Change]:
-    return [SaveSession(RECORD), AppendEvents("a", [EventRow(number, number, bytes(size))])]
+    return [SaveSession(RECORD), AppendEvents("a", [EventRow(number, bytes(size))])]
 
 
 def made(path: Path) -> Path:
@@ -141,7 +141,9 @@ def garbage(content: bytes) -> bytes:
 
 
 def broken_page(content: bytes) -> bytes:
-    return content[:8192] + b"\xa5" * 4096 + content[12288:]
+    """A page in the middle, which holds an old event."""
+    start = len(content) // 2 & ~0xFFF
+    return content[:start] + b"\xa5" * 4096 + content[start + 4096 :]
 
 
 def cut_short(content: bytes) -> bytes:
@@ -240,7 +242,7 @@ def test_deleting_a_session_gives_its_space_back(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "log.db")
     store.write([SaveSession(SessionRecord("a", "mock", Settings("/"), "", ""))])
     for first in range(1, 2001, 100):
-        rows = [EventRow(n, n, b"x" * 2000) for n in range(first, first + 100)]
+        rows = [EventRow(n, b"x" * 2000) for n in range(first, first + 100)]
         store.write([AppendEvents("a", rows)])
     full = store.size()
     store.write([DeleteSession("a")])
@@ -258,8 +260,8 @@ def test_deleting_a_session_gives_its_space_back(tmp_path: Path) -> None:
 def test_a_deleted_session_is_gone_at_once_and_its_events_bit_by_bit(path: Path) -> None:
     store = SqliteStore(path)
     store.write([SaveSession(named("gone")), SaveSession(named("stays"))])
-    store.write([AppendEvents("gone", [EventRow(n, n, b"{}") for n in range(1, 2501)])])
-    store.write([AppendEvents("stays", [EventRow(2501, 1, b"{}")])])
+    store.write([AppendEvents("gone", [EventRow(n, b"{}") for n in range(1, 2501)])])
+    store.write([AppendEvents("stays", [EventRow(1, b"{}")])])
     store.write([DeleteSession("gone")])
     assert [row.position for row in store.read_log(0, 9, PLENTY)] == [2501]
     assert store.tidy()
@@ -337,9 +339,9 @@ def test_secrets_that_a_killed_writer_was_about_to_remove_are_removed(path: Path
 
 def test_an_impossible_change_differs_from_a_failing_disk(path: Path) -> None:
     store = SqliteStore(path)
-    store.write([SaveSession(named("a")), AppendEvents("a", [EventRow(1, 1, b"{}")])])
+    store.write([SaveSession(named("a")), AppendEvents("a", [EventRow(1, b"{}")])])
     with pytest.raises(ImpossibleChange, match="UNIQUE"):
-        store.write([SaveSession(named("b")), AppendEvents("a", [EventRow(2, 1, b"{}")])])
+        store.write([SaveSession(named("b")), AppendEvents("a", [EventRow(1, b"{}")])])
     assert store.session("b") is None
     store.close()
 

@@ -86,7 +86,7 @@ class Filler:
             f'"native_session_id":null,"source":"agent","synthetic":false,"type":"item.delta","data":{{"item_id":"itm_'
             f'{sequence:020x}","native_item_id":null,"delta":"number {sequence}"}},"raw":null}}'
         ).encode()
-        return EventRow(self._position, sequence, body, b'{"type":"text","delta":"number %d"}' % sequence)
+        return EventRow(sequence, body, b'{"type":"text","delta":"number %d"}' % sequence)
 
 
 def len_of_long(store: SqliteStore) -> int:

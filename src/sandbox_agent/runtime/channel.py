@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
     text: bytes
     after: int
-    """The number of the last complete frame."""
+    """The number of the last complete frame; while a frame is sent in parts, one less than its number."""
     part: int
     """Bytes of the next frame that are included."""
 

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from ..session.view import View
-from ..store.base import AppendEvents, Change, EventRow, Probe, Store
+from ..store.base import Announce, AppendEvents, Bury, Change, EventRow, Probe, Store
 
 if TYPE_CHECKING:
     from .log import End
 
 
-Written = Callable[[Exception | None], None]
-"""Called on the event loop when a group is on disk, or with the error if it is not."""
+Written = Callable[[int | Exception], None]
+"""Called on the event loop when a group is on disk, with its first position, or with the error if it is not."""
+
+MOST_PIECES = 1_000
+"""Deltas join an entry up to here, so that a store that bounds a write can take entries one by one."""
 
 StoreBlob = Callable[[str, str, bytes], object]
 """Writes a session's file: folder, name, bytes."""
-
-
-class News(Struct, frozen=True):
-    """An update for the readers of all sessions, at its own position."""
-
-    position: int
-    body: bytes
-    change: Change
 
 
 class Entry(Struct):
@@ -43,11 +38,19 @@ class Entry(Struct):
     """The number of the append; None for deltas, which no one waits for."""
     changes: Sequence[Change] = ()
     view: View | None = None
-    news: News | None = None
+    news: Announce | Bury | None = None
+    """The update for the readers of all sessions. It follows the rows."""
     refusable: bool = False
     blobs: Mapping[str, bytes] | None = None
     announced_before: object = None
     """The previous update for the readers of all sessions."""
+    position: int = 0
+    """The position of the first row, or of the news if there are none. Known once it is written."""
+
+    @property
+    def numbers(self) -> int:
+        """How many positions it takes."""
+        return len(self.rows) + (self.news is not None)
 
 
 class Group:
@@ -71,7 +74,7 @@ class Group:
 
     def add_pieces(self, end: End, rows: list[EventRow], size: int) -> None:
         last = self._pieces.get(end)
-        if last is None:
+        if last is None or len(last.rows) + len(rows) > MOST_PIECES:
             self.add(Entry(end, rows, size))
         else:
             last.rows += rows
@@ -85,9 +88,15 @@ class Group:
             if entry.rows:
                 changes.append(AppendEvents(entry.end.session_id, entry.rows))
             if entry.news is not None:
-                changes.append(entry.news.change)
+                changes.append(entry.news)
         # A refusal may leave the group empty; an empty write then probes whether the disk is back.
         return changes or [Probe()]
+
+    def place(self, first: int) -> None:
+        """It was written from this position on: the store numbers in the order of `changes`."""
+        for entry in self.entries:
+            entry.position = first
+            first += entry.numbers
 
     def blobs(self) -> list[tuple[str, str, bytes]]:
         return [
@@ -106,6 +115,21 @@ class Group:
             for entry in refused:
                 entry.end.take_back(entry)
         return refused
+
+    def beyond(self, most: int) -> Group:
+        """Take out the entries that do not fit into one write; the first always does."""
+        rest = Group()
+        taken = 0
+        for at, entry in enumerate(self.entries):
+            taken += entry.numbers
+            if taken > most and at:
+                for later in self.entries[at:]:
+                    rest.add(later)
+                del self.entries[at:]
+                rest.urgent = self.urgent
+                self.size -= rest.size
+                break
+        return rest
 
     def ends(self) -> list[End]:
         return list(dict.fromkeys(entry.end for entry in self.entries))
@@ -156,17 +180,17 @@ class Writer:
         self._tidy()
         while (work := self._work.get()) is not None:
             group, written = work
-            error: Exception | None = None
+            outcome: int | Exception
             try:
                 # Files first: an event never names a missing file.
                 for folder, name, content in group.blobs():
                     self._store_blob(folder, name, content)
-                self._store.write(group.changes())
-            except Exception as raised:
-                error = raised
+                outcome = self._store.write(group.changes())
+            except Exception as error:
+                outcome = error
             # The loop may be closed already: then no one is waiting.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(written, error)
+                self._loop.call_soon_threadsafe(written, outcome)
             self._tidy()
 
     def _tidy(self) -> None:

@@ -1,6 +1,6 @@
 """The log: stamps events, commits them in groups, and only then shows them.
 
-This is the only place that assigns sequence, position, id and time. A group is whatever arrived while the previous group was being
+This is the only place that assigns sequence, id and time; the store assigns positions. A group is whatever arrived while the previous group was being
 committed; deltas, which trigger nothing, wait a few milliseconds for more. When a group is written, its rows are published to
 readers, then the views of its sessions are replaced, then the sessions are notified, all in one step of the event loop.
 """
@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -22,8 +21,8 @@ from ..schema.world import moment
 from ..session.effects import Append
 from ..session.view import View
 from ..store.base import Announce, Bury, EventRow, ImpossibleChange, Store
-from .channel import Channel, frame_of, news_frame
-from .group import Entry, Group, News, StoreBlob, Writer, Writing
+from .channel import Channel, Numbered, frame_of, news_frame
+from .group import Entry, Group, StoreBlob, Writer, Writing
 from .reading import Reading
 
 logger = logging.getLogger("sandbox_agent.log")
@@ -77,18 +76,18 @@ class End:
         return self.channel.committed
 
     def stamp(
-        self, drafts: Sequence[Draft], position: int, identity: bytes, moment: bytes
+        self, drafts: Sequence[Draft], stamped: int, life: bytes, moment: bytes
     ) -> tuple[list[EventRow], int]:
-        """Rows after this position, and their size in bytes."""
+        """Rows, and their size in bytes. Event ids count on from `stamped`, the number of events that this life of the log has had."""
         sequence, fixed_parts, size = self.sequence, self._fixed_parts, 0
         rows = []
         for draft in drafts:
-            position += 1
+            stamped += 1
             sequence += 1
             fixed_part = fixed_parts.get((draft.native_session_id, draft.source, draft.type))
             body = b'{"event_id":"evt_%b%012x","sequence":%d,"time":"%b%b%b,"raw":null}' % (
-                identity,
-                position,
+                life,
+                stamped,
                 sequence,
                 moment,
                 fixed_part or self._fixed_part(draft),
@@ -97,13 +96,13 @@ class End:
             raw = draft.raw
             size += len(body)
             if raw is None:
-                rows.append(EventRow(position, sequence, body))
+                rows.append(EventRow(sequence, body))
             elif raw is self._last_raw:
-                rows.append(EventRow(position, sequence, body, None, self._last_raw_sequence))
+                rows.append(EventRow(sequence, body, None, self._last_raw_sequence))
             else:
                 self._last_raw, self._last_raw_sequence = raw, sequence
                 size += len(raw)
-                rows.append(EventRow(position, sequence, body, raw))
+                rows.append(EventRow(sequence, body, raw))
         # The events of a frame arrive together. Do not keep the frame afterwards: it may be large.
         self._last_raw = None
         self.sequence = sequence
@@ -165,8 +164,8 @@ class Log(Reading):
         self.failure: str | None = None
         """Why the store cannot be written right now; None when it can."""
         self.committed_events = 0
-        self._position = store.position()
-        self._identity = store.identity.encode()
+        self._stamped = 0
+        self._life = b"%b%x" % (store.identity.encode(), store.life)
         self._writer = writer or Writer(store, store_blob, self._loop)
         self._group = Group()
         self.backlog = 0
@@ -174,8 +173,6 @@ class Log(Reading):
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
-        self._split_entries: list[Entry] | None = None
-        """Entries written so far of a group that was split; they are shown together, in order of position."""
         self._gather = GATHER_SECONDS_OF_FEW
         self._gathered_at = 0.0
         """When deltas were last written on their own: the first one after a prompt does not wait for others."""
@@ -190,8 +187,8 @@ class Log(Reading):
         if self.failure is not None and append.refusable:
             self._loop.call_soon(self._tell_refused, end, append.number)
             return
-        rows, size = end.stamp(append.drafts, self._position, self._identity, moment())
-        self._position += len(rows)
+        rows, size = end.stamp(append.drafts, self._stamped, self._life, moment())
+        self._stamped += len(rows)
         entry = Entry(
             end,
             rows,
@@ -213,8 +210,8 @@ class Log(Reading):
 
     def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
         """Append deltas: they trigger nothing, and no one waits for them."""
-        rows, size = end.stamp(drafts, self._position, self._identity, moment())
-        self._position += len(rows)
+        rows, size = end.stamp(drafts, self._stamped, self._life, moment())
+        self._stamped += len(rows)
         self.backlog += size
         self._group.add_pieces(end, rows, size)
         if self._writing is None and not self._is_next and self._gathering is None:
@@ -231,10 +228,7 @@ class Log(Reading):
             end.announced = view.news
         else:
             return
-        self._position += 1
-        position = self._position
-        change = Bury(position, body) if deletes else Announce(end.session_id, position, body)
-        entry.news = News(position, body, change)
+        entry.news = Bury(body) if deletes else Announce(end.session_id, body)
 
     async def written(self, end: End) -> None:
         """Wait until everything appended to the end of a dropped session is written, or never will be."""
@@ -288,36 +282,32 @@ class Log(Reading):
         else:
             self._gathered_at = self._loop.time()
             self._gather = GATHER_SECONDS_OF_FEW if self._group.size < FEW_BYTES else GATHER_SECONDS
-        self._writing, self._group = self._group, Group()
+        self._writing, most = self._group, self.store.most_events
+        self._group = Group() if most is None else self._writing.beyond(most)
         self._write()
 
     def _write(self) -> None:
         assert self._writing is not None
         self._writer.write(self._writing, self._written)
 
-    def _written(self, error: Exception | None) -> None:
+    def _written(self, outcome: int | Exception) -> None:
         group = self._writing
         assert group is not None
-        if isinstance(error, ImpossibleChange):
-            self._set_apart(group, error)
-        elif error is not None:
-            self._loop.call_later(RETRY_SECONDS, self._write)
-            self._refuse(group, error)
-            return
-        elif self._split_entries is not None:
-            self._split_entries += group.entries
+        if isinstance(outcome, int):
             self._written_off(group)
-        else:
-            self._written_off(group)
+            group.place(outcome)
             self._show(group.entries)
+        elif isinstance(outcome, ImpossibleChange):
+            self._set_apart(group, outcome)
+        else:
+            self._loop.call_later(RETRY_SECONDS, self._write)
+            self._refuse(group, outcome)
+            return
         self._writing = None
         if self._parts:
             self._writing = self._parts.popleft()
             self._write()
             return
-        if self._split_entries is not None:
-            entries, self._split_entries = self._split_entries, None
-            self._show(entries)
         self._schedule()
         if self._all_written is not None and not self._group.entries:
             self._all_written.set_result(None)
@@ -328,7 +318,6 @@ class Log(Reading):
         ends = group.ends()
         if len(ends) > 1:
             self._parts.extend(group.take_out(end) for end in ends)
-            self._split_entries = []
             return
         for end in ends:
             logger.error(
@@ -400,7 +389,7 @@ class Log(Reading):
                 channel.publish(frames, ended=ended)
             else:
                 channel.committed, channel.ended = written[-1].sequence, ended
-        self._show_all(entries, rows)
+        self._show_all(entries)
         for entry in entries:
             if entry.view is not None:
                 entry.end.view = entry.view
@@ -408,15 +397,20 @@ class Log(Reading):
             if end.listener is not None:
                 end.listener.committed(number)
 
-    def _show_all(self, entries: list[Entry], rows: dict[End, list[EventRow]]) -> None:
-        news = [entry.news for entry in entries if entry.news is not None]
+    def _show_all(self, entries: list[Entry]) -> None:
+        """Publish rows and news to the readers of all sessions."""
+        last = next((entry for entry in reversed(entries) if entry.numbers), None)
+        if last is None:
+            return
         if self.channel.readers:
-            frames = [(row.position, frame_of(row.position, row.body)) for row in chain(*rows.values())]
-            frames += [(update.position, news_frame(update.position, update.body)) for update in news]
-            frames.sort()
-            if frames:
-                self.channel.publish(frames)
+            self.channel.publish([frame for entry in entries for frame in _frames_of(entry)])
         else:
-            ends = [written[-1].position for written in rows.values()]
-            ends += [update.position for update in news]
-            self.channel.committed = max(ends, default=self.channel.committed)
+            self.channel.committed = last.position + last.numbers - 1
+
+
+def _frames_of(entry: Entry) -> Iterator[Numbered]:
+    for position, row in enumerate(entry.rows, entry.position):
+        yield position, frame_of(position, row.body)
+    if entry.news is not None:
+        position = entry.position + len(entry.rows)
+        yield position, news_frame(position, entry.news.body)

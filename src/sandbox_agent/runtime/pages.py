@@ -70,8 +70,9 @@ class LogPages:
             last = min(last, news[-1][0])
         if rows:
             last = min(last, rows[-1].position)
+        # Positions have gaps, but `after` of a partly sent event is one less than its own.
         if part and (not rows or rows[0].position != after + 1):
-            return []  # the partly read event was deleted; do not continue with bytes of another one
+            return []  # it was deleted; do not continue with bytes of another one
         if part or (rows and rows[0].is_large and all(position > rows[0].position for position, _ in news)):
             return _slice(self._store, rows[0].position, rows[0].position, part, max_bytes)
         frames = [(row.position, frame_of(row.position, row.body)) for row in rows if not row.is_large]

@@ -4,7 +4,9 @@ The contract, tested by `sandbox_agent.testing.store_contract`:
 - `write` applies all its changes in one transaction and returns when they are durable. If it raises, none of them is applied:
   `ImpossibleChange` means that one can never be applied, any other error may be temporary, like a full disk.
 - A change for a missing session does nothing: the session was deleted while the change was queued.
-- Events are append-only. A session's sequences and the log's positions ascend; the store does not check them.
+- Events are append-only. A session's sequences ascend; the store does not check them.
+- The store assigns positions. Within a write, events and updates (`Announce`, `Bury`) are numbered without gaps in the order of the
+  changes, also those of a missing session. Later writes have higher positions; between two writes there may be gaps.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raw payloads are returned byte for byte.
 - If written data is missing because another program removed the files, reads raise `StoreGone` and never return an empty result.
@@ -118,7 +120,6 @@ class PendingRow(Struct, frozen=True):
 
 
 class EventRow(Struct, frozen=True, gc=False):
-    position: int
     sequence: int
     body: bytes
     raw: bytes | None = None
@@ -176,14 +177,12 @@ class Announce(NamedTuple):
     """The update of a session for the readers of all sessions. It replaces the previous one."""
 
     session_id: str
-    position: int
     body: bytes
 
 
 class Bury(NamedTuple):
     """Readers of all sessions learn that it is gone, even if they reconnect later. Beyond `MOST_TOMBSTONES`, the oldest are dropped."""
 
-    position: int
     body: bytes
 
 
@@ -277,12 +276,17 @@ class Store(ABC):
 
     identity: str
     """A random name from the creation of the store; part of every event id."""
+    life: int
+    """Tells openings of a store apart: no two that write have the same. Part of every event id."""
+    most_events: int | None = None
+    """How many events and updates fit into one write."""
 
     def warm_up(self) -> None:  # noqa: B027 - most stores need none
         """Called once, on the writing thread, before anything else. Makes the first writes as fast as later ones."""
 
     @abstractmethod
-    def write(self, changes: Iterable[Change]) -> None: ...
+    def write(self, changes: Iterable[Change]) -> int:
+        """Apply the changes. Returns the position of the first event or update; if there is none, the number means nothing."""
 
     def tidy(self) -> bool:
         """Remove some leftovers of deleted sessions; True if there are more. Called while no write is queued."""
@@ -293,7 +297,7 @@ class Store(ABC):
 
     @abstractmethod
     def position(self) -> int:
-        """The highest position ever assigned."""
+        """Where a reader of the whole log starts to wait: no write in the future gets this position or a lower one."""
 
     @abstractmethod
     def read(
@@ -394,3 +398,13 @@ def bounded(rows: Iterable[StoredEvent], max_bytes: int) -> list[StoredEvent]:
         if row.is_large:
             break
     return taken
+
+
+def numbers_of(change: Change) -> int:
+    """How many positions a change takes."""
+    match change:
+        case AppendEvents(_, rows):
+            return len(rows)
+        case Announce() | Bury():
+            return 1
+    return 0

@@ -41,6 +41,7 @@ from .base import (
     Store,
     StoredEvent,
     bounded,
+    numbers_of,
 )
 
 
@@ -49,7 +50,7 @@ class _Session:
         self.ordinal = ordinal
         self.record = record
         self.secrets = Secrets()
-        self.events: list[EventRow] = []
+        self.events: list[tuple[int, EventRow]] = []
         self.queue: dict[str, tuple[int, QueuedMessage]] = {}
         self.pending: dict[str, PendingRow | None] = {}  # None: answered
         self.keys: dict[str, KeyRow] = {}
@@ -60,6 +61,7 @@ class _Session:
 class MemoryStore(Store):
     def __init__(self) -> None:
         self.identity = random.token_hex(4)
+        self.life = 1
         self._lock = threading.Lock()
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
@@ -68,12 +70,16 @@ class MemoryStore(Store):
         self._ordinal = 0
         self._queue_ordinal = 0
         self._position = 0
+        self._numbered = 0
+        """The last number that was assigned, also to a change of a missing session."""
 
-    def write(self, changes: Iterable[Change]) -> None:
+    def write(self, changes: Iterable[Change]) -> int:
         taken = list(changes)  # atomic: an iterable that fails midway fails here
         with self._lock:
+            first = self._numbered + 1
             for change in taken:
                 self._apply(change)
+            return first
 
     def _apply(self, change: Change) -> None:
         match change:
@@ -85,11 +91,12 @@ class MemoryStore(Store):
                 kept.record = record
             case DeleteSession(session_id):
                 if gone := self._sessions.pop(session_id, None):
-                    for event in gone.events:
-                        del self._log[event.position]
-            case Bury(position, body):
-                self._tombstones[position] = body
-                self._position = max(self._position, position)
+                    for position, _ in gone.events:
+                        del self._log[position]
+            case Bury(body):
+                self._numbered += 1
+                self._position = self._numbered
+                self._tombstones[self._position] = body
                 while len(self._tombstones) > MOST_TOMBSTONES:
                     del self._tombstones[next(iter(self._tombstones))]
             case RecordUsage(row):
@@ -97,20 +104,23 @@ class MemoryStore(Store):
             case Probe():
                 pass
             case _:
+                first = self._numbered + 1
+                self._numbered += numbers_of(change)
                 if kept := self._sessions.get(change.session_id):
-                    self._apply_to(kept, change)
+                    self._apply_to(kept, change, first)
 
-    def _apply_to(self, session: _Session, change: SessionChange) -> None:
+    def _apply_to(self, session: _Session, change: SessionChange, first: int) -> None:
         match change:
             case SaveSecrets(_, secrets):
                 session.secrets = secrets
             case AppendEvents(session_id, rows):
-                session.events += rows
-                self._log.update((row.position, (session_id, row)) for row in rows)
-                self._position = max(self._position, *(row.position for row in rows), 0)
-            case Announce(_, position, body):
-                session.news = (position, body)
-                self._position = max(self._position, position)
+                numbered = list(enumerate(rows, start=first))
+                session.events += numbered
+                self._log.update((position, (session_id, row)) for position, row in numbered)
+                self._position = self._numbered
+            case Announce(_, body):
+                session.news = (first, body)
+                self._position = first
             case Enqueue(_, message):
                 self._queue_ordinal += 1
                 session.queue[message.turn_id] = (self._queue_ordinal, message)
@@ -143,28 +153,32 @@ class MemoryStore(Store):
         with self._lock:
             kept = self._sessions.get(session_id)
             rows = kept.events if kept else []
-            page = [self._stored(session_id, row, with_raw) for row in rows[after : after + limit]]
+            page = [self._stored(session_id, *row, with_raw) for row in rows[after : after + limit]]
         return bounded(page if whole else _without_large(page, max_bytes), max_bytes)
 
     def read_log(self, after: int, limit: int, max_bytes: int, *, whole: bool = True) -> list[StoredEvent]:
         with self._lock:
             positions = sorted(position for position in self._log if position > after)[:limit]
-            page = [self._stored(*self._log[position], with_raw=False) for position in positions]
+            page = [self._at(position, with_raw=False) for position in positions]
         return bounded(page if whole else _without_large(page, max_bytes), max_bytes)
 
     def read_slice(self, position: int, start: int, size: int, *, raw: bool = False) -> tuple[bytes, int]:
         with self._lock:
             if position not in self._log:
                 return b"", 0
-            row = self._stored(*self._log[position], with_raw=raw)
+            row = self._at(position, with_raw=raw)
         found = (row.raw or b"") if raw else row.body
         return found[start : start + size], len(found)
 
-    def _stored(self, session_id: str, row: EventRow, with_raw: bool) -> StoredEvent:
+    def _at(self, position: int, with_raw: bool) -> StoredEvent:
+        session_id, row = self._log[position]
+        return self._stored(session_id, position, row, with_raw)
+
+    def _stored(self, session_id: str, position: int, row: EventRow, with_raw: bool) -> StoredEvent:
         raw = row.raw if with_raw else None
         if with_raw and row.raw_sequence is not None:
-            raw = self._sessions[session_id].events[row.raw_sequence - 1].raw
-        return StoredEvent(row.position, row.sequence, row.body, raw)
+            raw = self._sessions[session_id].events[row.raw_sequence - 1][1].raw
+        return StoredEvent(position, row.sequence, row.body, raw)
 
     def news(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         with self._lock:

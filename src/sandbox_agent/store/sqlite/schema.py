@@ -49,6 +49,13 @@ def highest_position(connection: apsw.Connection) -> int:
     return max(int(position or 0) for (position,) in found)
 
 
+def life_before(connection: apsw.Connection) -> int:
+    """The number of the last opening that wrote."""
+    return next(
+        (int(life) for (life,) in connection.execute("SELECT value FROM meta WHERE name = 'life'")), 0
+    )
+
+
 def meta(connection: apsw.Connection, name: str, otherwise: str) -> str:
     """The value stored under a name. If there is none, the given value is stored."""
     for (value,) in connection.execute("SELECT value FROM meta WHERE name = ?", (name,)):

@@ -42,13 +42,15 @@ class SqliteStore(Reader):
             raise
         self.identity = files.identity
         self._is_closed = False
-        super().__init__(path, Writer(connection, files, wal_shows_deleted=wal_shows_deleted))
+        writer = Writer(connection, files, wal_shows_deleted=wal_shows_deleted)
+        self.life = writer.life
+        super().__init__(path, writer)
 
     def warm_up(self) -> None:
         self._writer.warm_up()
 
-    def write(self, changes: Iterable[Change]) -> None:
-        self._writer.write(changes)
+    def write(self, changes: Iterable[Change]) -> int:
+        return self._writer.write(changes)
 
     def tidy(self) -> bool:
         return self._writer.tidy()

@@ -39,7 +39,7 @@ from ..base import (
 )
 from .connection import BUSY_MILLISECONDS, leave_wal
 from .files import StoreFiles
-from .schema import highest_position, set_meta
+from .schema import highest_position, life_before, set_meta
 
 # SQLite restarts the write-ahead log when it has grown to this size.
 WAL_BYTES = 4 << 20
@@ -78,20 +78,29 @@ class Writer:
         """One thread writes at a time. A lock enforces it: two threads would write into one transaction."""
         self._ordinals: dict[str, int] = {}
         self._newest = files.position
+        self._last = highest_position(connection)
+        """The last position that was assigned. It never goes back, not even after a failed write."""
+        self.life = life_before(connection) + 1
+        self._is_life_kept = False
         self._is_untidy = True  # an earlier daemon may have left something
         self._wal_shows_deleted = wal_shows_deleted
 
-    def write(self, changes: Iterable[Change]) -> None:
+    def write(self, changes: Iterable[Change]) -> int:
         with self.writing:
             self.require_files()
+            first = self._last + 1
             # An immediate transaction takes the write lock at once; `with` would use a savepoint, which takes it late.
             execute = self.connection.execute
             execute("BEGIN IMMEDIATE")
             try:
                 for change in changes:
                     self._apply(change)
+                if not self._is_life_kept:
+                    set_meta(self.connection, "life", self.life)
                 execute("COMMIT")
+                self._is_life_kept = True
                 self.files.committed(self._newest)
+                return first
             except BaseException as error:
                 self._ordinals.clear()
                 self._newest = self.files.position
@@ -121,26 +130,32 @@ class Writer:
                 self._save(record)
             case DeleteSession(session_id):
                 self._delete(session_id)
-            case Bury(position, body):
-                self._bury(position, body)
+            case Bury(body):
+                self._bury(body)
             case RecordUsage(row):
                 self._book(row)
             case Probe():
                 set_meta(self.connection, "probe", random.token_hex(8))
             case _:
+                self._last += isinstance(change, Announce)
                 session = self._ordinal(change.session_id)
                 if session is not None:
                     self._apply_to(session, change)
 
     def _append(self, session_id: str, rows: Sequence[EventRow]) -> None:
+        first = self._last + 1
+        self._last += len(rows)
         session = self._ordinal(session_id)
         if session is None or not rows:
             return
         self.connection.executemany(
             "INSERT INTO events (position, session, sequence, body, raw, raw_sequence) VALUES (?, ?, ?, ?, ?, ?)",
-            [(row.position, session, row.sequence, row.body, row.raw, row.raw_sequence) for row in rows],
+            [
+                (position, session, row.sequence, row.body, row.raw, row.raw_sequence)
+                for position, row in enumerate(rows, first)
+            ],
         )
-        self._newest = max(self._newest, rows[-1].position)
+        self._newest = self._last
 
     def _save(self, record: SessionRecord) -> None:
         session = self._ordinal(record.session_id)
@@ -159,10 +174,10 @@ class Writer:
     def _apply_to(self, session: int, change: SessionChange) -> None:
         execute = self.connection.execute
         match change:
-            case Announce(_, position, body):
+            case Announce(_, body):
                 execute(
                     "UPDATE sessions SET news_position = ?, news = ? WHERE ordinal = ?",
-                    (position, body, session),
+                    (self._last, body, session),
                 )
             case SaveSecrets(_, secrets):
                 execute("UPDATE sessions SET secrets = ? WHERE ordinal = ?", (_encode(secrets), session))
@@ -206,8 +221,9 @@ class Writer:
         execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
         self._ordinals.pop(session_id, None)
 
-    def _bury(self, position: int, body: bytes) -> None:
-        self.connection.execute("INSERT INTO tombstones (position, news) VALUES (?, ?)", (position, body))
+    def _bury(self, body: bytes) -> None:
+        self._last += 1
+        self.connection.execute("INSERT INTO tombstones (position, news) VALUES (?, ?)", (self._last, body))
         self.connection.execute(
             "DELETE FROM tombstones WHERE position <= "
             "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET ?)",

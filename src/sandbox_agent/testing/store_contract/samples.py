@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from ...schema.events import Usage
 from ...schema.inputs import Attachment, McpServer, Prompt, Rule, Settings
@@ -25,6 +27,7 @@ from ...store.base import (
     Secrets,
     SessionRecord,
     Store,
+    StoredEvent,
 )
 
 TIME = "2026-01-01T00:00:00.000Z"
@@ -77,19 +80,16 @@ def pending(id: str) -> PendingRow:
     return PendingRow(id, "question" if id.startswith("q") else "permission", f'{{"id": "{id}"}}'.encode())
 
 
-def rows(positions: Iterable[int], first_sequence: int = 1) -> list[EventRow]:
-    return [
-        EventRow(position, sequence, b"body %d" % position)
-        for sequence, position in enumerate(positions, start=first_sequence)
-    ]
+def rows(sequences: Iterable[int]) -> list[EventRow]:
+    return [EventRow(sequence, b"body %d" % sequence) for sequence in sequences]
 
 
-def filled(session_id: str, positions: Sequence[int]) -> list[Change]:
+def filled(session_id: str, events: int) -> list[Change]:
     """A session with data of every kind."""
     return [
-        SaveSession(full_record(session_id, len(positions))),
+        SaveSession(full_record(session_id, events)),
         SaveSecrets(session_id, SECRETS),
-        AppendEvents(session_id, rows(positions)),
+        AppendEvents(session_id, rows(range(1, events + 1))),
         Enqueue(session_id, message("turn_1")),
         Enqueue(session_id, message("turn_2")),
         AddPending(session_id, pending("perm_1")),
@@ -107,7 +107,6 @@ def queue(store: Store, session_id: str) -> list[QueuedMessage]:
 def contents(store: Store, *session_ids: str) -> dict[str, object]:
     """Everything a reader can find out."""
     return {
-        "position": store.position(),
         "log": store.read_log(0, 1000, PLENTY),
         "sessions": store.sessions(None, 1000),
         "active": sorted(store.active_sessions()),
@@ -115,10 +114,15 @@ def contents(store: Store, *session_ids: str) -> dict[str, object]:
     } | {session_id: contents_of(store, session_id) for session_id in session_ids}
 
 
+def unplaced(events: Iterable[StoredEvent]) -> list[StoredEvent]:
+    """The events without their positions, which differ from store to store."""
+    return [msgspec.structs.replace(event, position=0) for event in events]
+
+
 def contents_of(store: Store, session_id: str) -> tuple[object, ...]:
     return (
         store.session(session_id),
-        store.read(session_id, 0, 1000, PLENTY, with_raw=True),
+        unplaced(store.read(session_id, 0, 1000, PLENTY, with_raw=True)),
         store.secrets(session_id),
         queue(store, session_id),
         store.pending(session_id),

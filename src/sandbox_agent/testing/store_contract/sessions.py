@@ -52,17 +52,17 @@ class SessionsContract(Contract):
 
     def test_the_latest_announcement_of_each_session_is_kept_at_its_position(self, store: Store) -> None:
         store.write([SaveSession(record("a")), SaveSession(record("b"))])
-        store.write([Announce("a", 1, b"a1"), Announce("b", 2, b"b2"), Announce("a", 5, b"a5")])
-        store.write([Announce("gone", 6, b"nobody")])
-        assert store.news(0, 10) == [(2, b"b2"), (5, b"a5")]
-        assert (store.news(2, 10), store.news(0, 1)) == ([(5, b"a5")], [(2, b"b2")])
-        assert store.position() == 5
+        first = store.write([Announce("a", b"a1"), Announce("b", b"b2"), Announce("a", b"a3")])
+        store.write([Announce("gone", b"nobody")])
+        second, third = (first + 1, b"b2"), (first + 2, b"a3")
+        assert store.news(0, 10) == [second, third]
+        assert (store.news(first + 1, 10), store.news(0, 1)) == ([third], [second])
 
     def test_a_deleted_session_leaves_a_tombstone(self, store: Store) -> None:
-        store.write([SaveSession(record("a")), Announce("a", 1, b"a1")])
-        store.write([DeleteSession("a"), Bury(2, b"a is gone")])
-        assert (store.news(0, 10), store.news(2, 10)) == ([(2, b"a is gone")], [])
-        assert store.position() == 2
+        store.write([SaveSession(record("a")), Announce("a", b"a1")])
+        buried = store.write([DeleteSession("a"), Bury(b"a is gone")])
+        assert (store.news(0, 10), store.news(buried, 10)) == ([(buried, b"a is gone")], [])
+        assert store.position() >= buried
 
     def test_sessions_are_listed_newest_first_in_pages(self, store: Store) -> None:
         for name in "abcde":
