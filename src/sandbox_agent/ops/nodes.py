@@ -20,9 +20,7 @@ async def list_nodes(daemon: Daemon, request: Nothing) -> NodeList:
     return NodeList(await daemon.nodes())
 
 
-@operation(
-    "POST", "/v1/nodes/{name}/fence", NotFound, Conflict, Unavailable, name="nodes.fence", body="none"
-)
+@operation("POST", "/v1/nodes/{name}/fence", NotFound, Conflict, Unavailable, name="nodes.fence", body="none")
 async def fence(daemon: Daemon, request: OneNode) -> None:
     """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
 

@@ -103,7 +103,8 @@ class Nothing(Struct, frozen=True):
 
 
 NodeName = Annotated[
-    str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$(?!\n)", description="Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -")
+    str,
+    Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$(?!\n)", description="Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -"),
 ]
 
 

@@ -28,7 +28,7 @@ from ..schema.processes import (
     ProcessRun,
     TerminalSize,
 )
-from .operation import Dialogue, Nothing, OnNode, Stream, operation
+from .operation import Dialogue, OnNode, Stream, operation
 
 STOP_WAIT_MS = 2_000
 MOST_WAIT_MS = 3_600_000

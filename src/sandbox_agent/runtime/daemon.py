@@ -7,14 +7,17 @@ import contextlib
 import functools
 import logging
 import os
+import re
+import socket
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .. import __version__
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -22,6 +25,7 @@ from ..config import Config
 from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
+    Conflict,
     InvalidRequest,
     ModeNotSupported,
     PermissionDenied,
@@ -42,6 +46,7 @@ from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.limits import Limits
+from ..schema.nodes import NodeInfo
 from ..schema.policy import PolicyRule
 from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
@@ -61,6 +66,9 @@ from .private_folder import remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
 from .tool_schemas import check_tools
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -98,6 +106,16 @@ def log_files(config: Config) -> list[Path]:
     return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
 
 
+def open_log(store: Store, attachments: Attachments) -> Log:
+    if not store.is_shared:
+        return Log(store, attachments.write)
+    from ..store.shared import SharedStore
+    from .shared_log import SharedLog
+
+    assert isinstance(store, SharedStore)
+    return SharedLog(store, attachments.write)
+
+
 class Daemon:
     """Create it inside a running event loop, then `start` it. `stop` leaves nothing behind."""
 
@@ -110,6 +128,7 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
+        self.began_at = world.now()
         if config.policy is not None:
             # Read first: a daemon whose rules are broken must not start.
             world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
@@ -118,7 +137,7 @@ class Daemon:
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
         self.attachments = Attachments(folder, store.identity)
-        self.log = Log(store, self.attachments.write)
+        self.log = open_log(store, self.attachments)
         self.programs = Programs(folder)
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
         self.changes = SessionChanges(self.attachments, self.files, self.log)
@@ -140,8 +159,31 @@ class Daemon:
             self.spawn,
             world,
         )
+        self.node_name = config.node_name or re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:64]
+        self.cluster = self._cluster() if store.is_shared else None
+        self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Why the daemon must stop: nothing it could write would be right."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._catalogues: OrderedDict[tuple[str, str], tuple[float, Catalogue]] = OrderedDict()
+
+    def _cluster(self) -> Cluster:
+        from .cluster import Cluster
+        from .shared_log import SharedLog
+
+        assert isinstance(self.log, SharedLog)
+        self.log.on_went_back = self._break
+        cluster = Cluster(self.config, self.log, self.sessions, self.node_name, self.folder, self.spawn)
+        self.sessions.cluster = cluster
+        return cluster
+
+    def _break(self, words: str) -> None:
+        if not self.broken.done():
+            self.broken.set_result(words)
+
+    async def join(self) -> None:
+        """Join the daemons that share the log, before `start`. May wait for as long as another one has this node's name."""
+        if self.cluster is not None:
+            await self.cluster.join()
 
     async def start(self) -> None:
         """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
@@ -152,6 +194,8 @@ class Daemon:
         self.spawn(self._remove_leftover_files())
         await self.library.clear()
         await self.processes.start()
+        if self.cluster is not None:
+            self.cluster.start()
         await self.sessions.resume()
 
     async def _remove_leftover_files(self) -> None:
@@ -171,6 +215,9 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.cluster is not None:
+            await self.log.flush()
+            await self.cluster.leave()
         await self.log.close()
         self._data.close()
 
@@ -185,6 +232,22 @@ class Daemon:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("a background task failed", exc_info=error)
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def require_node(self, name: str) -> None:
+        if name != self.node_name:
+            raise Conflict(f"this is node {self.node_name}: ask node {name} itself", node=name)
+
+    async def nodes(self) -> list[NodeInfo]:
+        if self.cluster is not None:
+            return await self.cluster.nodes()
+        return [NodeInfo(self.node_name, "live", __version__, self.began_at, asked=True)]
+
+    async def fence(self, name: str) -> None:
+        if self.cluster is None:
+            raise Conflict("this daemon does not share its log", node=self.node_name)
+        await self.cluster.fence(name)
 
     # -- sessions -----------------------------------------------------------------------------
 
