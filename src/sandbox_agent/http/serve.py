@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -36,6 +36,9 @@ from .pages import pages
 from .patience import Patience
 from .token import Token, token_of
 from .websocket import MOST_MESSAGE_BYTES, websocket_protocol
+
+if TYPE_CHECKING:
+    from ..ops.carriage import OperationCarriage
 
 logger = logging.getLogger("sandbox_agent.serve")
 
@@ -92,7 +95,7 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
     waiting = loop.create_task(stopping.wait())
     watching = loop.create_task(_watch_parent(config.parent_pid, stopping))
     if await _joined(daemon, waiting):
-        await daemon.start()
+        await daemon.start(_carriage(daemon))
         gc.freeze()
         gc.enable()
         address = _address(config, listening)
@@ -113,6 +116,15 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
         print(f"sandbox-agent: {daemon.broken.result()}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+def _carriage(daemon: Daemon) -> OperationCarriage | None:
+    """How daemons that share a log pass requests on to each other."""
+    if daemon.cluster is None:
+        return None
+    from ..ops.carriage import OperationCarriage
+
+    return OperationCarriage(daemon)
 
 
 async def _joined(daemon: Daemon, stopping: asyncio.Task[Any]) -> bool:

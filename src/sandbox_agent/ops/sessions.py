@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import mimetypes
 import os
@@ -365,7 +366,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
         raise InvalidRequest("`message` is empty", field="message")
     record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # fails if the agent is no longer configured
-    attachments = tuple(_resolved(daemon, record, attachment) for attachment in request.attachments)
+    attachments = tuple([await _resolved(daemon, record, attachment) for attachment in request.attachments])
     prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
@@ -387,8 +388,9 @@ async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) 
         raise InvalidRequest(f"{agent.title} has no command `/{name}` here", agent=agent.name, command=name)
 
 
-def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(record.folder, given.path)
+async def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
+    """In a thread: it may have to be fetched from another node."""
+    path = await asyncio.to_thread(daemon.attachments.resolve, record.folder, given.path, record.session_id)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 

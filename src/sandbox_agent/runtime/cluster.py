@@ -22,6 +22,8 @@ from ..config import Config
 from ..errors import Conflict, NotFound, SandboxAgentError, SessionAlreadyExists, SessionNotFound, Unavailable
 from ..schema.nodes import NodeInfo, NodeState
 from ..store.shared import Abandoned, NameTaken, Node, Owner, SharedStore
+from .courier import Carriage, Courier
+from .follower import Follower
 from .log import End
 from .sessions import Sessions, Spawn
 from .shared_log import SharedLog
@@ -103,6 +105,8 @@ class Cluster:
         self._folder = _folder_name(folder)
         self._spawn = spawn
         self._silences = Silences(self._lease)
+        self.follower = Follower(log, sessions, spawn)
+        self._courier: Courier | None = None
         self._closing: set[str] = set()
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
@@ -128,7 +132,12 @@ class Cluster:
     def _join(self) -> int:
         return self._store.join(self.name, self._folder, self._lease, __version__)
 
-    def start(self) -> None:
+    def start(self, carriage: Carriage) -> None:
+        self._courier = Courier(self._log, carriage, self._spawn)
+        self.follower.on_commands = self._courier.wake
+        self.follower.on_answer = self._courier.answered
+        self.follower.start()
+        self._courier.start()
         self._spawn(self._renew())
         self._spawn(self._watch())
 
@@ -243,15 +252,18 @@ class Cluster:
         if owner.node is not None and not owner.node.is_fenced:
             raise Elsewhere(session_id, owner.node)
         if not self._may_continue(owner.home):
-            raise Unavailable(
-                f"node {owner.home}, which has the session's files, is gone",
-                retryAfter=max(1, round(self._lease)),
-                sessionId=session_id,
-                node=owner.home,
-                lastSeenAt=owner.node and owner.node.seen_at,
-            )
+            raise self._gone(session_id, owner)
         if owner.home != self.name:
             await self._require_directory(session_id)
+
+    def _gone(self, session_id: str, owner: Owner) -> Unavailable:
+        return Unavailable(
+            f"node {owner.home}, which has the session's files, is gone",
+            retryAfter=max(1, round(self._lease)),
+            sessionId=session_id,
+            node=owner.home,
+            lastSeenAt=owner.node and owner.node.seen_at,
+        )
 
     async def _require_directory(self, session_id: str) -> None:
         record = await self._ask(lambda: self._store.session(session_id))
@@ -265,7 +277,46 @@ class Cluster:
 
     async def carry_out(self, daemon: Any, operation: Carried, request: Any) -> Any:
         """Carry out an operation on the node that it concerns."""
-        return await operation.here(daemon, request)
+        for _ in range(TRIES):
+            node = await self._node_for(operation, request)
+            if node is not None:
+                assert self._courier is not None
+                return await self._courier.ask(node, operation, request, getattr(request, "session_id", None))
+            try:
+                return await operation.here(daemon, request)
+            except Elsewhere as problem:
+                moved = problem  # another node has claimed it since: nothing was done here
+        raise moved
+
+    async def _node_for(self, operation: Carried, request: Any) -> Node | None:
+        """The other node that is to carry it out; None for this one."""
+        if operation.runs == "owner" and (session_id := request.session_id) is not None:
+            return None if self._sessions.is_loaded(session_id) else await self._runs(session_id)
+        if operation.runs == "node" and request.node not in (None, self.name):
+            return await self._named(request.node)
+        return None
+
+    async def _runs(self, session_id: str) -> Node | None:
+        """The node that runs a session, or would run it; None for this one."""
+        owner = await self.owner(session_id)
+        node = owner.node
+        if node is None or node.is_fenced:
+            if self._may_continue(owner.home):
+                return None
+            node = await self._live(owner.home)
+            if node is None:
+                raise self._gone(session_id, owner)
+        return None if node.incarnation == self.incarnation else node
+
+    async def _live(self, name: str) -> Node | None:
+        nodes = await self._ask(self._store.nodes)
+        return next((node for node in nodes if node.name == name and not node.is_fenced), None)
+
+    async def _named(self, name: str) -> Node:
+        node = await self._live(name)
+        if node is None:
+            raise Unavailable(f"no node is called {name}", retryAfter=1, node=name)
+        return node
 
     # -- what clients see -----------------------------------------------------------------------
 

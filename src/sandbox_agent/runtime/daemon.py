@@ -69,6 +69,7 @@ from .tool_schemas import check_tools
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+    from .courier import Carriage
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -106,14 +107,18 @@ def log_files(config: Config) -> list[Path]:
     return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
 
 
-def open_log(store: Store, attachments: Attachments) -> Log:
+def open_log(store: Store, folder: Path) -> tuple[Attachments, Log]:
+    """The log, and the files that its events name."""
     if not store.is_shared:
-        return Log(store, attachments.write)
+        attachments = Attachments(folder, store.identity)
+        return attachments, Log(store, attachments.keep)
     from ..store.shared import SharedStore
+    from .shared_attachments import SharedAttachments
     from .shared_log import SharedLog
 
     assert isinstance(store, SharedStore)
-    return SharedLog(store, attachments.write)
+    attachments = SharedAttachments(folder, store)
+    return attachments, SharedLog(store, attachments.keep)
 
 
 class Daemon:
@@ -136,8 +141,7 @@ class Daemon:
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
-        self.attachments = Attachments(folder, store.identity)
-        self.log = open_log(store, self.attachments)
+        self.attachments, self.log = open_log(store, folder)
         self.programs = Programs(folder)
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
         self.changes = SessionChanges(self.attachments, self.files, self.log)
@@ -185,8 +189,11 @@ class Daemon:
         if self.cluster is not None:
             await self.cluster.join()
 
-    async def start(self) -> None:
-        """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
+    async def start(self, carriage: Carriage | None = None) -> None:
+        """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues.
+
+        With a carriage, it takes requests of the daemons that share its log.
+        """
         if leftovers := sweep(f"{self._instance}/"):
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
@@ -195,7 +202,8 @@ class Daemon:
         await self.library.clear()
         await self.processes.start()
         if self.cluster is not None:
-            self.cluster.start()
+            assert carriage is not None
+            self.cluster.start(carriage)
         await self.sessions.resume()
 
     async def _remove_leftover_files(self) -> None:

@@ -113,10 +113,8 @@ class End:
 
     def catch_up(self, view: View) -> None:
         """Another node has written; from here on, this one does. Readers get what they missed from the store."""
-        self.view, self.announced = view, view.news
-        self.sequence = self.channel.committed = view.record.event_count
-        self.channel.ended = view.record.ended
-        self.channel.wake()
+        self.view, self.announced, self.sequence = view, view.news, view.record.event_count
+        self.channel.skip_to(self.sequence, ended=view.record.ended)
 
     def take_back(self, entry: Entry) -> None:
         """An offer was refused: its rows were the last ones, and their sequences are free again."""
@@ -169,7 +167,7 @@ class Log(Reading):
     def __init__(
         self,
         store: Store,
-        store_blob: StoreBlob = lambda folder, name, content: None,
+        store_blob: StoreBlob = lambda session_id, folder, name, content: None,
         *,
         loop: asyncio.AbstractEventLoop | None = None,
         writer: Writing | None = None,

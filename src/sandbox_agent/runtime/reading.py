@@ -48,6 +48,10 @@ class Reading:
         """Query the store off the event loop."""
         return await ask(self._readers, self._loop, question)
 
+    async def now(self) -> int:
+        """The last position that readers of all sessions can have."""
+        return self.channel.committed
+
     async def stop_reading(self) -> None:
         """The channels are closed; readers that keep up get the rest."""
         await self.pings.all_left(LEAVE_SECONDS)

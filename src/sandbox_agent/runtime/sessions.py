@@ -135,9 +135,13 @@ class Sessions:
         return page
 
     def _listed(self, before: int | None, limit: int) -> list[tuple[int, View]]:
-        """Only a running turn can have requests; if it does not run here, the store has them."""
+        """Only a running turn can have requests. Those of another node's turn are in the store."""
+        elsewhere = self.cluster is not None
         return [
-            (ordinal, view_of(record, () if record.turn_id is None else self._pending(record.session_id)))
+            (
+                ordinal,
+                view_of(record, self._pending(record.session_id) if elsewhere and record.turn_id else ()),
+            )
             for ordinal, record in self.log.store.sessions(before, limit)
         ]
 
@@ -162,14 +166,32 @@ class Sessions:
         async with self._locks.hold(session_id):
             await self._settle(session_id)
             end = self._ends.get(session_id)
-            if end is None:
+            if end is None or (self.cluster is not None and end.listener is None):
                 view = await self.log.look_up(lambda: self._stored(session_id))
-                end = self._keep_end(view)
+                end = self._followed(view)
             if end.view is None:
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
             # The caller may never start to follow it.
             asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
+
+    def _followed(self, view: View) -> End:
+        """The end of a session that this node does not write, with what is committed by now."""
+        end = self._ends.get(view.record.session_id)
+        if end is None:
+            end = self._keep_end(view)
+            if self.cluster is not None:
+                self.cluster.follower.watch(end)
+        elif end.listener is None:
+            end.catch_up(view)
+        return end
+
+    def gone(self, end: End) -> None:
+        """The session was deleted."""
+        end.view = None
+        end.channel.close(deleted=True)
+        if self._ends.get(end.session_id) is end:
+            del self._ends[end.session_id]
 
     def _keep_end(self, view: View) -> End:
         record = view.record
@@ -317,10 +339,7 @@ class Sessions:
             del self._live[live.id]
         live.end.listener = None
         if gone:
-            live.end.view = None
-            live.end.channel.close(deleted=True)
-            if self._ends.get(live.id) is live.end:
-                del self._ends[live.id]
+            self.gone(live.end)
         else:
             self._drop_end(live.end)
 

@@ -65,6 +65,10 @@ class SharedLog(Log):
         """Ask the store about nodes and commands, which must not wait behind readers of events."""
         return await ask(self._asking, self._loop, question)
 
+    async def now(self) -> int:
+        self.channel.skip_to(await self.ask(self.store.horizon))
+        return self.channel.committed
+
     async def close(self) -> None:
         self._asking.shutdown(cancel_futures=True)
         await super().close()
