@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from .cluster.logs import Logs
 
 # What the live suite asserts outside of its test file is explained too when it fails.
 pytest.register_assert_rewrite(f"{__package__}.live")
@@ -62,6 +67,22 @@ def _be_patient_and_brief() -> None:
         "ours", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("ours")
+
+
+@pytest.fixture(scope="session")
+def logs() -> Iterator[Logs]:
+    """Logs in PostgreSQL. Each worker has a server: what readers of a whole log see depends on all transactions of a server."""
+    from tools.postgres import PostgresServer
+
+    from .cluster.logs import Logs, require_postgres
+
+    require_postgres()
+    server = PostgresServer()
+    try:
+        server.start()
+        yield Logs(server)
+    finally:
+        server.remove()
 
 
 @pytest.fixture

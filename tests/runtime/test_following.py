@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -281,6 +281,27 @@ def test_a_reader_of_all_sessions_follows_positions(store: Store) -> None:
                 await paper.until_number(2)
                 await asyncio.gather(b.append([said("b1")]), a.append([said("a3")]))
                 assert deltas(paper) == [(2, "a2"), (3, "b1"), (4, "a3")]
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_of_all_sessions_gets_large_events_whole_though_positions_have_gaps() -> None:
+    class Gapped(MemoryStore):
+        def write(self, changes: Iterable[Change]) -> int:
+            self._numbered += 4095
+            return super().write(changes)
+
+    async def scenario() -> None:
+        async with opened(filled(Gapped())) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            sizes = (10, 3 * PIECE_BYTES, 10, 5 * PIECE_BYTES)
+            for session, size in zip((a, b, a, b), sizes, strict=True):
+                await session.append([said("x" * size)])
+            async with followed(of_all(log), room=0) as paper:
+                while not paper.has_number(log.channel.committed):
+                    await paper.until(lambda: paper.is_full)
+                    paper.drain(room=0)
+                assert [len(text) for _, text in deltas(paper)] == [*sizes]
 
     asyncio.run(scenario())
 

@@ -33,6 +33,7 @@ from sandbox_agent.store.base import (
     SessionRecord,
     Store,
     StoredEvent,
+    numbers_of,
 )
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
@@ -453,6 +454,25 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "log.db")
     assert deltas(store.read("a", 0, 9, PLENTY)) == [(1, "1"), (2, "2")]
     store.close()
+
+
+def test_a_group_is_written_in_parts_that_the_store_can_take() -> None:
+    async def scenario() -> None:
+        store = GatedStore("a", "b")
+        store.most_events = 3
+        async with opened(store) as log:
+            a, b = Session(log, "a"), Session(log, "b")
+            a.append([said("1")])
+            await store.began()
+            a.append([said("2"), said("3")])
+            b.append([said("4")], view=titled("b", "new"))
+            a.append([said("5")])
+            store.gate.release(9)
+            await asyncio.gather(a.until(("committed", 3)), b.until(("committed", 1)))
+            assert [sum(map(numbers_of, changes)) for changes in store.begun] == [1, 2, 3]
+            assert deltas(await log.read("a", 0)) == [(1, "1"), (2, "2"), (3, "3"), (4, "5")]
+
+    asyncio.run(scenario())
 
 
 # -- showing ----------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from tests.cluster.logs import Logs, joined
+
 from sandbox_agent.store.base import Store
 from sandbox_agent.store.memory import MemoryStore
 from sandbox_agent.store.sqlite import SqliteStore
@@ -18,6 +21,19 @@ class TestMemoryStore(StoreContract):
 class TestSqliteStore(DurableStoreContract):
     def make_store(self, folder: Path) -> Store:
         return SqliteStore(folder / "log.db")
+
+
+class TestPostgresStore(DurableStoreContract):
+    @pytest.fixture(autouse=True)
+    def _use(self, logs: Logs) -> None:
+        self._logs = logs
+        self._urls: dict[Path, str] = {}
+
+    def make_store(self, folder: Path) -> Store:
+        url = self._urls.get(folder) or self._urls.setdefault(folder, self._logs.new())
+        store = joined(url)
+        store.claim(record.session_id for _, record in store.sessions(None, 1000))
+        return store
 
 
 class TestSqliteStoreThatSyncsLess(DurableStoreContract):

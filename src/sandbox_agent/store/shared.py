@@ -206,8 +206,13 @@ class SharedStore(Store):
         """The last sequence of each session; sessions that do not exist are left out. From now on, hints name them."""
 
     @abstractmethod
-    def read_many(self, seen: Mapping[str, int], limit: int) -> dict[str, list[StoredEvent]]:
-        """The next events of each session after the sequence seen, at most `limit` of each; sessions without any are left out."""
+    def read_many(
+        self, seen: Mapping[str, int], limit: int, max_bytes: int = 1 << 20
+    ) -> dict[str, list[StoredEvent]]:
+        """The next events of each session after the sequence seen, at most `limit` of each; sessions without any are left out.
+
+        Beyond `max_bytes` in all, the rest is left out too: compare with `heads`, and use `read` for it.
+        """
 
     @abstractmethod
     def horizon(self) -> int:
@@ -259,7 +264,7 @@ class SharedStore(Store):
 
     @abstractmethod
     def withdraw_command(self, id: int) -> bool:
-        """Remove a command. False if its owner had taken it, so that its outcome is unknown unless it was answered."""
+        """Remove a command that was not taken, or whose answer was read. Returns whether it was not taken: then it never will be."""
 
     @abstractmethod
     def renew_command(self, id: int, seconds: float) -> None:

@@ -1,0 +1,128 @@
+"""The PostgreSQL store: opens a log, refuses a server it cannot trust, and lets a node join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..base import Change, StoredEvent, StoreGone
+from ..shared import Hint
+from .commands import Commands
+from .connection import Address, Connection, refusing, require_fit
+from .listener import Listener
+from .migrate import migrate
+from .parameters import Numbers
+from .pool import Pool
+from .reader import _HEAD, known
+from .secrets import Seal
+from .upkeep import Upkeep
+from .writer import MOST_EVENTS, Life, Writer
+
+
+class PostgresStore(Commands):
+    """Queries come from `Reader`, nodes from `Nodes`, files from `Files`; changes go through its `Writer`."""
+
+    most_events = MOST_EVENTS
+
+    def __init__(self, url: str, seal: Seal, listen_url: str | None = None) -> None:
+        address = Address(url)
+        listen_address = Address(listen_url) if listen_url is not None else address
+        with address.connect() as connection, refusing():
+            require_fit(connection)
+            migrate(connection)
+            self.identity, self._schema = _raised(connection)
+        self.life = 0
+        super().__init__(Pool(address), seal)
+        self._writer = Writer(address, self._schema, seal)
+        self._listener = Listener(listen_address, self._schema)
+        self._upkeep = Upkeep(self._pool)
+        self._begin_day()
+
+    def join(self, name: str, folder: str, lease_seconds: float, version: str) -> int:
+        incarnation = self._join(name, folder, lease_seconds, version)
+        self._life = life = Life(incarnation, lease_seconds)
+        self.life = incarnation
+        self._writer.begin(life)
+        self._listener.life = life
+        return incarnation
+
+    def write(self, changes: Iterable[Change]) -> int:
+        return self._writer.write(changes)
+
+    def tidy(self) -> bool:
+        self._pool.close_idle()
+        if self._upkeep.is_due():
+            self._begin_day()
+            self._upkeep.drop_empty_months()
+        if self._writer.has_leftovers:
+            self._writer.has_leftovers = self._upkeep.remove_some()
+        return self._writer.has_leftovers
+
+    def check(self) -> None:
+        life = self._life
+        if life is None:
+            return
+        acknowledged = life.writes
+        rows = self._rows("SELECT writes FROM nodes WHERE incarnation = %(me)s", me=life.incarnation)
+        if not rows or rows[0][0] < acknowledged:
+            raise StoreGone("the database does not hold what it acknowledged")
+
+    def heads(self, session_ids: Iterable[str]) -> dict[str, int]:
+        rows = self._rows(
+            f"SELECT s.session_id, s.ordinal, coalesce({_HEAD}, 0) FROM sessions s "
+            "WHERE s.session_id = ANY(%(sessions)s) AND s.record IS NOT NULL",
+            sessions=[known(session_id) for session_id in session_ids],
+        )
+        for session_id, ordinal, _ in rows:
+            self._listener.watch(ordinal, session_id)
+        return {session_id: head for session_id, _, head in rows}
+
+    def read_many(
+        self, seen: Mapping[str, int], limit: int, max_bytes: int = 1 << 20
+    ) -> dict[str, list[StoredEvent]]:
+        rows = self._rows(
+            "SELECT session_id, position, sequence, body FROM ("
+            "SELECT s.session_id, e.*, sum(octet_length(e.body)) OVER (ORDER BY w.place, e.sequence) AS total "
+            "FROM unnest(%(sessions)s::text[], %(seen)s) WITH ORDINALITY AS w (session_id, seen, place) "
+            "JOIN sessions s ON s.session_id = w.session_id AND s.record IS NOT NULL, "
+            "LATERAL (SELECT e.position, e.sequence, e.body FROM events e WHERE e.era = s.era AND e.session = s.ordinal "
+            "AND e.sequence > w.seen ORDER BY e.sequence LIMIT %(limit)s) e) found "
+            "WHERE total <= %(max_bytes)s ORDER BY session_id, sequence",
+            sessions=[known(session_id) for session_id in seen],
+            seen=Numbers(list(seen.values())),
+            limit=limit,
+            max_bytes=max_bytes,
+        )
+        found: dict[str, list[StoredEvent]] = {}
+        for session_id, position, sequence, body in rows:
+            found.setdefault(session_id, []).append(StoredEvent(position, sequence, body, None))
+        return found
+
+    def hints(self) -> Iterator[Hint]:
+        return self._listener.hints()
+
+    def close(self) -> None:
+        self._listener.close()
+        self._writer.close()
+        self._pool.close()
+
+    def _begin_day(self) -> None:
+        self._era = self._writer.era = self._upkeep.month()
+
+
+def _raised(connection: Connection) -> tuple[str, str]:
+    """Identity and schema. The server's transaction ids may lie behind the log's positions, if the log was loaded into a new server."""
+    with connection.transaction():
+        connection.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' migrate', 0))"
+        )
+        connection.execute(
+            "UPDATE meta SET value = value::bigint + missing FROM (SELECT max(position) + 4096 - "
+            "((pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 12) + "
+            "(SELECT value::bigint FROM meta WHERE name = 'position_base')) AS missing FROM nodes) behind "
+            "WHERE name = 'position_base' AND missing > 0"
+        )
+        row = connection.execute(
+            "SELECT value, current_schema() FROM meta WHERE name = 'identity'"
+        ).fetchone()
+    assert row is not None
+    return row
