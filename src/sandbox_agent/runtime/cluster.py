@@ -21,7 +21,7 @@ from .. import __version__
 from ..config import Config
 from ..errors import Conflict, NotFound, SandboxAgentError, SessionAlreadyExists, SessionNotFound, Unavailable
 from ..schema.nodes import NodeInfo, NodeState
-from ..store.shared import Abandoned, NameTaken, Node, Owner, SharedStore
+from ..store.shared import Abandoned, Fenced, NameTaken, Node, Owner, SharedStore
 from .courier import Carriage, Courier
 from .follower import Follower
 from .log import End
@@ -345,7 +345,10 @@ class Cluster:
                 logger.warning("fenced node %s, as a client asked", name)
 
     async def _ask(self, question: Callable[[], Found]) -> Found:
-        return await self._log.ask(question)
+        try:
+            return await self._log.ask(question)
+        except Fenced:
+            raise Unavailable("this node was fenced and joins the log again", retryAfter=1) from None
 
 
 def _state_of(node: Node) -> NodeState:

@@ -93,8 +93,12 @@ def open_store(config: Config, folder: Path) -> Store:
         from ..store.memory import MemoryStore
 
         return MemoryStore()
+    if url.startswith("postgresql:"):
+        from ..store.postgres import PostgresStore, Seal
+
+        return PostgresStore(url, Seal([]))
     raise InvalidRequest(
-        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH or memory:"
+        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH, postgresql://... or memory:"
     )
 
 
@@ -214,8 +218,11 @@ class Daemon:
         self.draining = True
         self.installs.stop()
         await self.processes.stop()
-        await self.sessions.drain(self.config.drain_seconds)
-        await self.sessions.rest()
+        if self.broken.done():
+            await self.sessions.lose_all()
+        else:
+            await self.sessions.drain(self.config.drain_seconds)
+            await self.sessions.rest()
         await self.hosts.stop_all()
         self._data.remove_launch_files()
         self.log.channel.close()

@@ -108,16 +108,28 @@ class Follower:
         }
         if behind:
             found = await self._log.ask(lambda: self._store.read_many(behind, MOST_ROWS))
-            for id, rows in found.items():
-                _publish(ends[id], rows)
+            # Too large to be read for all at once.
+            large = {id: heads[id] - 1 for id in behind.keys() - found.keys()}
+            if large:
+                found |= await self._log.ask(lambda: self._store.read_many(large, 1))
+            for id in behind:
+                _publish(ends[id], found.get(id, ()), heads[id])
+                if ends[id].committed < heads[id]:
+                    self._hinted.setdefault(id, heads[id])
+                    self._news.set()
         if self._log.channel.readers:
             await self._log.now()
 
 
-def _publish(end: End, rows: Sequence[StoredEvent]) -> None:
-    """Unless this node has begun to write the session meanwhile."""
+def _publish(end: End, rows: Sequence[StoredEvent], head: int) -> None:
+    """Show what was read, unless this node has begun to write the session meanwhile."""
+    if end.listener is not None:
+        return
+    if not rows:
+        end.channel.skip_to(head)
+        return
     rows = [row for row in rows if row.sequence > end.committed]
-    if end.listener is not None or not rows:
+    if not rows:
         return
     frames = [(row.sequence, frame_of(row.sequence, row.body)) for row in rows]
     ended = type_of(frames[-1][1]) == b"session.ended"

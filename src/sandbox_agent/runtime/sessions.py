@@ -300,7 +300,7 @@ class Sessions:
         # An agent that --acp-agent no longer names is never started; its sessions can be read and deleted.
         agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
         end = self._ends.get(session_id) or self._keep_end(view)
-        if end.committed < record.event_count:
+        if end.sequence < record.event_count:
             end.catch_up(view)
         machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
         live = LiveSession(self, agent, machine, end, secrets)

@@ -69,6 +69,10 @@ class SharedLog(Log):
         self.channel.skip_to(await self.ask(self.store.horizon))
         return self.channel.committed
 
+    async def flush(self) -> None:
+        if self._is_open:
+            await super().flush()
+
     async def close(self) -> None:
         self._asking.shutdown(cancel_futures=True)
         await super().close()
