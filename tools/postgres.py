@@ -51,7 +51,11 @@ class PostgresServer:
         self._bin = bin
         self._settings = SETTINGS | dict(settings or {})
         self._environment = dict(environment or {})
-        self.folder = Path(tempfile.mkdtemp(prefix="sandbox-agent-postgres-"))
+        # In memory where that is possible: what is tested is not the disk.
+        memory = Path("/dev/shm")
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="sandbox-agent-postgres-", dir=memory if memory.is_dir() else None)
+        )
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._names = itertools.count(1)
@@ -94,18 +98,19 @@ class PostgresServer:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def url(self, database: str = USER, port: int | None = None) -> str:
-        return f"postgresql://{USER}@127.0.0.1:{port or self.port}/{database}"
+    def url(self, schema: str | None = None, port: int | None = None) -> str:
+        options = f"?options=-csearch_path%3D{schema}" if schema else ""
+        return f"postgresql://{USER}@127.0.0.1:{port or self.port}/{USER}{options}"
 
-    def execute(self, sql: str, database: str = USER) -> list[tuple]:  # type: ignore[type-arg]
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
+    def execute(self, sql: str, schema: str | None = None) -> list[tuple]:  # type: ignore[type-arg]
+        with psycopg.connect(self.url(schema), autocommit=True) as connection:
             cursor = connection.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
 
-    def database(self, template: str = "template1") -> str:
-        """The name of a new database."""
+    def new_schema(self) -> str:
+        """The name of an empty schema: a log is a schema."""
         name = f"log_{next(self._names)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        self.execute(f"CREATE SCHEMA {name}")
         return name
 
     def _run(self, command: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Logs in PostgreSQL for tests: one server for a worker, and a database of its own for each test."""
+"""Logs in PostgreSQL for tests: one server for a worker, and a schema of its own for each test."""
 
 from __future__ import annotations
 
@@ -14,24 +14,16 @@ LEASE_SECONDS = 10.0
 SEAL = Seal([bytes(range(32))])
 KEY_LINE = base64.b64encode(bytes(range(32))).decode()
 
-MIGRATED = "migrated"
-
 
 class Logs:
     """Empty logs on one server."""
 
     def __init__(self, server: PostgresServer) -> None:
         self.server = server
-        server.execute(f"CREATE DATABASE {MIGRATED}")
-        PostgresStore(server.url(MIGRATED), SEAL).close()
 
     def new(self) -> str:
         """The URL of an empty log."""
-        name = self.server.database(MIGRATED)
-        self.server.execute(
-            "UPDATE meta SET value = left(gen_random_uuid()::text, 8) WHERE name = 'identity'", name
-        )
-        return self.server.url(name)
+        return self.server.url(self.server.new_schema())
 
 
 def joined(

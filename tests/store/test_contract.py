@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cluster.logs import Logs, joined
+from tests.cluster.logs import SEAL, Logs, joined
 
 from sandbox_agent.store.base import Store
 from sandbox_agent.store.memory import MemoryStore
+from sandbox_agent.store.postgres import PostgresStore
+from sandbox_agent.store.shared import SharedStore
 from sandbox_agent.store.sqlite import SqliteStore
+from sandbox_agent.testing.shared_store_contract import SharedStoreContract
 from sandbox_agent.testing.store_contract import DurableStoreContract, StoreContract
 
 
@@ -34,6 +37,15 @@ class TestPostgresStore(DurableStoreContract):
         store = joined(url)
         store.claim(record.session_id for _, record in store.sessions(None, 1000))
         return store
+
+
+class TestPostgresStoreShared(SharedStoreContract):
+    @pytest.fixture(autouse=True)
+    def _use(self, logs: Logs) -> None:
+        self._url = logs.new()
+
+    def open_store(self, folder: Path) -> SharedStore:
+        return PostgresStore(self._url, SEAL)
 
 
 class TestSqliteStoreThatSyncsLess(DurableStoreContract):
