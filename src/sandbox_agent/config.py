@@ -79,6 +79,21 @@ class Config(Struct, frozen=True, kw_only=True):
             description="Where the log is stored: SQLite (default), or `memory:`, which keeps nothing after exit."
         ),
     ] = None
+    node_name: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$")] | None,
+        Meta(
+            description="Name of this daemon among those that share a log (default: the host name); a replacement takes its predecessor's."
+        ),
+    ] = None
+    takeover: Annotated[
+        Literal["same-name", "any"],
+        Meta(
+            description="Who continues the sessions of a node that is gone: `any` node if workspaces are on shared storage under the same paths."
+        ),
+    ] = "same-name"
+    lease_seconds: Annotated[
+        float, Meta(ge=1, le=3600, description="How long a silent node counts as alive.")
+    ] = 10.0
     synchronous: Annotated[
         Literal["full", "normal"],
         Meta(

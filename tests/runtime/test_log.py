@@ -116,6 +116,9 @@ class Reader:
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None:
         self.frames += frames
 
+    def miss(self) -> None:
+        pass
+
     def wake(self) -> None:
         pass
 
@@ -359,7 +362,7 @@ def test_files_are_written_before_the_group_that_names_them() -> None:
     async def scenario() -> None:
         log = Log(
             filled(Noting(), "a"),
-            lambda folder, name, content: written.append(f"{folder}/{name} {content!r}"),
+            lambda session_id, folder, name, content: written.append(f"{folder}/{name} {content!r}"),
         )
         written.clear()
         a = Session(log, "a")
@@ -375,7 +378,7 @@ def test_a_file_is_written_off_the_event_loop() -> None:
     async def scenario() -> None:
         begun, may_end = threading.Event(), threading.Event()
 
-        def store_blob(folder: str, name: str, content: bytes) -> None:
+        def store_blob(session_id: str, folder: str, name: str, content: bytes) -> None:
             begun.set()
             assert may_end.wait(SECONDS), "the loop stood still"
 
@@ -395,7 +398,7 @@ def test_a_file_that_cannot_be_written_holds_back_its_group_and_refuses_an_offer
     async def scenario() -> None:
         refusing = True
 
-        def store_blob(folder: str, name: str, content: bytes) -> None:
+        def store_blob(session_id: str, folder: str, name: str, content: bytes) -> None:
             if refusing:
                 raise OSError("no space left")
 

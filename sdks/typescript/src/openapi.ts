@@ -805,6 +805,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the nodes that share the log. Without a shared log, it is this daemon alone. */
+        get: operations["nodes.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/nodes/{name}/fence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
+         * @description This is always safe for the log. If the node still runs, its agents go on until it notices, so make sure that it is gone
+         *     before others continue its sessions.
+         */
+        post: operations["nodes.fence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}/policy": {
         parameters: {
             query?: never;
@@ -1317,6 +1355,8 @@ export interface components {
             limits?: components["schemas"]["SessionLimits"];
             /** @default null */
             limitReached?: components["schemas"]["ReachedLimit"] | null;
+            /** @default null */
+            node?: string | null;
         };
         /**
          * SessionUsage
@@ -1812,6 +1852,23 @@ export interface components {
             /** @description More paths were written than are listed. */
             truncated: boolean;
         };
+        /** NodeList */
+        NodeList: {
+            nodes: components["schemas"]["NodeInfo"][];
+        };
+        /** NodeInfo */
+        NodeInfo: {
+            name: string;
+            /** @enum {unknown} */
+            state: "fenced" | "live" | "silent";
+            version: string;
+            /** @description ISO 8601 in UTC, with milliseconds, e.g. `2026-01-27T19:10:11.123Z`. */
+            startedAt: string;
+            /** @default null */
+            lastSeenAt?: string | null;
+            /** @default false */
+            asked?: boolean;
+        };
         /** PolicyList */
         PolicyList: {
             /** @description The operator's rules, then the session's, in their order. */
@@ -2235,6 +2292,11 @@ export interface components {
              * @default null
              */
             toolTimeoutMs?: number | null;
+            /**
+             * @description Node that runs the session (default: the one that is asked).
+             * @default null
+             */
+            node?: string | null;
         };
         /**
          * Limits
@@ -2351,6 +2413,11 @@ export interface components {
              * @default null
              */
             toolTimeoutMs?: number | null;
+            /**
+             * @description Node that runs the session (default: the one that is asked).
+             * @default null
+             */
+            node?: string | null;
         };
         /** UpdateSessionBody */
         UpdateSessionBody: {
@@ -5388,6 +5455,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -5440,6 +5509,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -5512,6 +5583,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -5562,6 +5635,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -5614,6 +5689,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -5686,6 +5763,8 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6053,6 +6132,8 @@ export interface operations {
                 limit?: number | null;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6123,6 +6204,8 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6193,6 +6276,8 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: {
                 /** @description Part of the file, e.g. `bytes=0-99`. */
@@ -6295,6 +6380,8 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: {
                 /** @description Write only if the file still has this tag; `*` writes only if the file exists. */
@@ -6392,6 +6479,8 @@ export interface operations {
                 sessionId?: string | null;
                 /** @description Format of the archive. */
                 format?: "tar" | "zip";
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6476,6 +6565,8 @@ export interface operations {
                 limit?: number;
                 /** @description Time limit in milliseconds. */
                 timeoutMs?: number;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6546,6 +6637,8 @@ export interface operations {
                 path?: string | null;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6618,6 +6711,8 @@ export interface operations {
                 sessionId?: string | null;
                 /** @description Also delete a directory that is not empty. */
                 recursive?: boolean;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6688,6 +6783,8 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6753,7 +6850,10 @@ export interface operations {
     };
     "fs.move": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6827,6 +6927,8 @@ export interface operations {
                 path?: string | null;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -6876,6 +6978,101 @@ export interface operations {
             };
             /** @description `payload_too_large` */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "nodes.list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeList"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "nodes.fence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a node: 1 to 64 of A-Z a-z 0-9 . _ - */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6991,6 +7188,8 @@ export interface operations {
             query?: {
                 /** @description Only processes of this owner. */
                 owner?: ("desktop" | "system" | "user") | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -7038,7 +7237,10 @@ export interface operations {
     };
     "processes.create": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7107,7 +7309,10 @@ export interface operations {
     };
     "processes.run": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7176,7 +7381,10 @@ export interface operations {
     };
     "processes.config": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7274,7 +7482,10 @@ export interface operations {
     };
     "processes.get": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the process, e.g. `proc_1`. */
@@ -7324,7 +7535,10 @@ export interface operations {
     };
     "processes.delete": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the process, e.g. `proc_1`. */
@@ -7393,6 +7607,8 @@ export interface operations {
             query?: {
                 /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path: {
@@ -7455,6 +7671,8 @@ export interface operations {
             query?: {
                 /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path: {
@@ -7523,6 +7741,8 @@ export interface operations {
                 tail?: number | null;
                 /** @description Return a stream that continues until the process ends. */
                 follow?: boolean;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: {
                 /** @description Id of the last entry received; takes precedence over `since`. */
@@ -7593,7 +7813,10 @@ export interface operations {
     };
     "processes.input": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the process, e.g. `proc_1`. */
@@ -7674,7 +7897,10 @@ export interface operations {
     };
     "processes.resize": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the process, e.g. `proc_1`. */
@@ -7746,7 +7972,10 @@ export interface operations {
     };
     "processes.terminal": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the process, e.g. `proc_1`. */
@@ -8130,6 +8359,8 @@ export const ROUTES = {
   "fs.mkdir": "POST /v1/fs/mkdir",
   "fs.move": "POST /v1/fs/move",
   "fs.upload_batch": "POST /v1/fs/upload-batch",
+  "nodes.list": "GET /v1/nodes",
+  "nodes.fence": "POST /v1/nodes/{name}/fence",
   "policy.show": "GET /v1/sessions/{session_id}/policy",
   "policy.test": "POST /v1/policy/test",
   "processes.list": "GET /v1/processes",

@@ -47,6 +47,8 @@ export type SkillList = Schemas["SkillList"];
 export type SkillsConfig = Schemas["SkillsConfig"];
 export type StoredAttachment = Schemas["StoredAttachment"];
 export type EventPage = { events: Event[]; hasMore: boolean };
+/** The daemons that share the log. */
+export type NodeList = Schemas["NodeList"];
 export type UsageQuery = QueryOf<"usage.get">;
 export type UsageReport = Schemas["UsageReport"];
 /** What some turns have spent. What is unknown is absent, not zero. */
@@ -420,6 +422,16 @@ export class Operations {
     return this.http.json("usage.get", { query, ...options });
   }
 
+  /** List the daemons that share the log. */
+  listNodes(options: CallOptions = {}): Promise<NodeList> {
+    return this.http.json("nodes.list", options);
+  }
+
+  /** Fence a node at once, instead of waiting for its lease. */
+  fenceNode(name: string, options: CallOptions = {}): Promise<void> {
+    return this.http.done("nodes.fence", { path: { name }, ...options });
+  }
+
   /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
   getReadiness(options: CallOptions = {}): Promise<Readiness> {
     return this.http.json("system.ready", options);
@@ -504,6 +516,8 @@ export const METHODS = {
   "processes.input": "processes.input",
   "processes.resize": "processes.resize",
   "processes.terminal": "processes.terminal",
+  "nodes.list": "listNodes",
+  "nodes.fence": "fenceNode",
   "usage.get": "getUsage",
   "system.health": "getHealth",
   "system.ready": "getReadiness",

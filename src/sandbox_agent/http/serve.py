@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -35,6 +36,9 @@ from .pages import pages
 from .patience import Patience
 from .token import Token, token_of
 from .websocket import MOST_MESSAGE_BYTES, websocket_protocol
+
+if TYPE_CHECKING:
+    from ..ops.carriage import OperationCarriage
 
 logger = logging.getLogger("sandbox_agent.serve")
 
@@ -88,16 +92,18 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     serving = loop.create_task(server.serve(sockets=[listening]))
-    await daemon.start()
-    gc.freeze()
-    gc.enable()
-    address = _address(config, listening)
-    if config.parent_pid is None:  # a daemon that belongs to a program is not for others
-        _leave_word(daemon.folder, address)
-    _say_where(address, token)
     waiting = loop.create_task(stopping.wait())
     watching = loop.create_task(_watch_parent(config.parent_pid, stopping))
-    await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+    if await _joined(daemon, waiting):
+        await daemon.start(_carriage(daemon))
+        gc.freeze()
+        gc.enable()
+        address = _address(config, listening)
+        if config.parent_pid is None:  # a daemon that belongs to a program is not for others
+            _leave_word(daemon.folder, address)
+        _say_where(address, token)
+        ends: set[asyncio.Future[Any]] = {waiting, serving, daemon.broken}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     watching.cancel()
     logger.info("stopping")
@@ -106,7 +112,30 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
     await daemon.stop()
     server.should_exit = True
     await serving
+    if daemon.broken.done():
+        print(f"sandbox-agent: {daemon.broken.result()}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
+
+
+def _carriage(daemon: Daemon) -> OperationCarriage | None:
+    """How daemons that share a log pass requests on to each other."""
+    if daemon.cluster is None:
+        return None
+    from ..ops.carriage import OperationCarriage
+
+    return OperationCarriage(daemon)
+
+
+async def _joined(daemon: Daemon, stopping: asyncio.Task[Any]) -> bool:
+    """Wait until the daemon has joined those that share its log, or is stopped."""
+    joining = asyncio.get_running_loop().create_task(daemon.join())
+    await asyncio.wait({joining, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if not joining.done():
+        joining.cancel()
+        return False
+    await joining
+    return True
 
 
 async def _watch_parent(parent: int | None, stopping: asyncio.Event) -> None:

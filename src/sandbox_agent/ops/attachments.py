@@ -42,6 +42,7 @@ class OneAttachment(Struct, frozen=True, rename="camel"):
     name="attachments.upload",
     examples=("sandbox-agent attachments upload demo screenshot.png",),
     body="bytes",
+    runs="anywhere",
 )
 async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
     """Upload a file to use in a message."""
@@ -61,7 +62,9 @@ async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachmen
     """Write in a thread, because a large file takes time. The session may be deleted meanwhile."""
     save = daemon.attachments.save
     try:
-        return await asyncio.to_thread(save, record.folder, request.filename, request.content)
+        return await asyncio.to_thread(
+            save, record.folder, request.filename, request.content, record.session_id
+        )
     except OSError as error:
         raise Unavailable(f"the file cannot be stored: {error.strerror}", retryAfter=5) from error
     finally:
@@ -91,7 +94,7 @@ async def _remove_unless_owned(daemon: Daemon, record: SessionRecord) -> None:
 async def read(daemon: Daemon, request: OneAttachment) -> Content:
     """Read an attachment."""
     record = (await daemon.sessions.show(request.session_id)).view.record
-    content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name)
+    content = await asyncio.to_thread(daemon.attachments.read, record.folder, request.name, record.session_id)
     if content is None:
         raise NotFound(f"no attachment {request.name}", sessionId=request.session_id)
     return Content(content, mimetypes.guess_type(request.name)[0] or "application/octet-stream")

@@ -60,6 +60,7 @@ class Compact(Struct, frozen=True, rename="camel"):
     StreamError,
     Timeout,
     name="sessions.commands",
+    runs="owner",
 )
 async def list_commands(daemon: Daemon, request: OneSession) -> Commands:
     """List the slash commands and prompt templates that the agent offers in the session."""

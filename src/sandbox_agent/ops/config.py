@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from ..errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
 from ..runtime.choices import check_absolute, check_directory
@@ -14,7 +14,7 @@ from ..runtime.directories import DirectoryConfig
 from ..runtime.mcp import check_server
 from ..schema.inputs import McpServer
 from ..schema.skills import SkillsConfig, Sources
-from .operation import operation
+from .operation import OnNode, operation
 
 ConfiguredDirectory = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="Absolute path of the directory.")
@@ -25,17 +25,17 @@ Pairs = dict[str, str] | None
 Entry = TypeVar("Entry")
 
 
-class OneMcp(Struct, frozen=True, rename="camel"):
+class OneMcp(OnNode, frozen=True, rename="camel"):
     directory: ConfiguredDirectory
     mcp_name: McpName
 
 
-class OneSkills(Struct, frozen=True, rename="camel"):
+class OneSkills(OnNode, frozen=True, rename="camel"):
     directory: ConfiguredDirectory
     skill_name: SkillName
 
 
-class SetMcp(Struct, frozen=True, rename="camel"):
+class SetMcp(OnNode, frozen=True, rename="camel"):
     """An `McpServer` in whose body `null` means "not set"."""
 
     directory: ConfiguredDirectory
@@ -77,7 +77,7 @@ class SetMcp(Struct, frozen=True, rename="camel"):
         return McpServer(**{"type": kind, **given})
 
 
-class SetSkills(Struct, frozen=True, rename="camel"):
+class SetSkills(OnNode, frozen=True, rename="camel"):
     directory: ConfiguredDirectory
     skill_name: SkillName
     sources: Sources

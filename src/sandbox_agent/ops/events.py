@@ -11,8 +11,8 @@ from ..errors import Conflict, InvalidRequest, SessionNotFound
 from ..runtime.daemon import Daemon
 from ..runtime.following import LogFollowing, RawFollowing, SessionFollowing, TurnFollowing
 from ..runtime.pages import with_raw_spliced
-from ..schema.answers import EventPage
-from .operation import Stream, operation
+from ..schema.answers import EventPage, SentMessage
+from .operation import OPERATIONS, Stream, operation
 from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
 
 PAGE_BYTES = 1 << 20
@@ -113,7 +113,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     The stream starts with a frame that has only an id, the current position in the log. A reader that loses the
     connection before the first event resumes from there.
     """
-    now = daemon.log.channel.committed
+    now = await daemon.log.now()
     position = _seen(request.last_event_id, now if request.offset is None else request.offset)
     if position > now:
         raise Conflict("the offset is beyond the log", offset=position, committed=now)
@@ -127,17 +127,22 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
     name="sessions.stream_message",
     examples=('sandbox-agent sessions stream-message demo "hello" | jq -r .type',),
     headers={"idempotency_key": "Idempotency-Key"},
+    runs="anywhere",
 )
 async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     """Send a message and stream the events of its turn until it ends."""
-    channel = (await daemon.sessions.end(request.session_id)).channel
-    before = channel.committed
-    accepted = await accept(daemon, request)
+    before = (await daemon.sessions.end(request.session_id)).committed
+    if daemon.cluster is None:
+        accepted = await accept(daemon, request)
+        turn_id, may_be_old = accepted.turn_id, accepted.repeated
+    else:
+        sent: SentMessage = await OPERATIONS["sessions.send_message"].handler(daemon, request)
+        turn_id, may_be_old = sent.turn_id, request.idempotency_key is not None
     # A repeated key names an earlier turn, whose events are already in the log.
-    after = 0 if accepted.repeated else before
+    after = 0 if may_be_old else before
     # The session may have been unloaded meanwhile, which replaces its channel.
     channel = (await daemon.sessions.end(request.session_id)).channel
-    return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, accepted.turn_id))
+    return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, turn_id))
 
 
 def _require_within(session_id: str, offset: int, committed: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from ..errors import (
     InvalidRequest,
@@ -36,7 +36,7 @@ from ..schema.files import (
     SearchResult,
     Unpacked,
 )
-from .operation import BYTES, Download, Incoming, Stream, operation
+from .operation import BYTES, Download, Incoming, OnNode, Stream, operation
 from .sessions import SessionId
 
 DEFAULT_PAGE = 1000
@@ -60,7 +60,7 @@ OfSession = Annotated[
 ]
 
 
-class ListEntries(Struct, frozen=True, rename="camel"):
+class ListEntries(OnNode, frozen=True, rename="camel"):
     path: OptionalPath = None
     session_id: OfSession = None
     limit: Annotated[
@@ -70,12 +70,12 @@ class ListEntries(Struct, frozen=True, rename="camel"):
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the previous page.")] = None
 
 
-class OnePath(Struct, frozen=True, rename="camel"):
+class OnePath(OnNode, frozen=True, rename="camel"):
     path: Path
     session_id: OfSession = None
 
 
-class ReadFile(Struct, frozen=True, rename="camel"):
+class ReadFile(OnNode, frozen=True, rename="camel"):
     path: Path
     session_id: OfSession = None
     range: Annotated[str | None, Meta(description="Part of the file, e.g. `bytes=0-99`.")] = None
@@ -87,7 +87,7 @@ class ReadFile(Struct, frozen=True, rename="camel"):
     )
 
 
-class WriteFile(Struct, frozen=True, rename="camel"):
+class WriteFile(OnNode, frozen=True, rename="camel"):
     path: Path
     content: Annotated[
         Incoming, Meta(description="Content of the file; on the command line, the path of a local file.")
@@ -99,20 +99,20 @@ class WriteFile(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class DeleteEntry(Struct, frozen=True, rename="camel"):
+class DeleteEntry(OnNode, frozen=True, rename="camel"):
     path: Path
     session_id: OfSession = None
     recursive: Annotated[bool, Meta(description="Also delete a directory that is not empty.")] = False
 
 
-class MoveEntry(Struct, frozen=True, rename={"source": "from", "target": "to", "session_id": "sessionId"}):
+class MoveEntry(OnNode, frozen=True, rename={"source": "from", "target": "to", "session_id": "sessionId"}):
     source: Annotated[str, Meta(description="Path to move.")]
     target: Annotated[str, Meta(description="New path. Missing directories are created.")]
     overwrite: Annotated[bool | None, Meta(description="Replace an existing target.")] = None
     session_id: OfSession = None
 
 
-class UploadBatch(Struct, frozen=True, rename="camel"):
+class UploadBatch(OnNode, frozen=True, rename="camel"):
     content: Annotated[
         Incoming, Meta(description="A tar archive; on the command line, the path of a local file.")
     ]
@@ -122,13 +122,13 @@ class UploadBatch(Struct, frozen=True, rename="camel"):
     session_id: OfSession = None
 
 
-class DownloadFolder(Struct, frozen=True, rename="camel"):
+class DownloadFolder(OnNode, frozen=True, rename="camel"):
     path: OptionalPath = None
     session_id: OfSession = None
     format: Annotated[packing.Format, Meta(description="Format of the archive.")] = "tar"
 
 
-class Search(Struct, frozen=True, rename="camel"):
+class Search(OnNode, frozen=True, rename="camel"):
     path: OptionalPath = None
     session_id: OfSession = None
     glob: Annotated[
@@ -149,7 +149,7 @@ class Search(Struct, frozen=True, rename="camel"):
     timeout_ms: Annotated[int, Meta(ge=100, le=60_000, description="Time limit in milliseconds.")] = 10_000
 
 
-class WatchFolder(Struct, frozen=True, rename="camel"):
+class WatchFolder(OnNode, frozen=True, rename="camel"):
     path: OptionalPath = None
     session_id: OfSession = None
 

@@ -11,10 +11,10 @@ import re
 import typing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from types import UnionType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
 from ..processes.following import LogFollowing
@@ -102,7 +102,28 @@ class Nothing(Struct, frozen=True):
     """The request of an operation without arguments."""
 
 
+NodeName = Annotated[
+    str,
+    Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$(?!\n)", description="Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -"),
+]
+
+
+class OnNode(Struct, frozen=True, kw_only=True):
+    """The request of an operation on the machine of a node."""
+
+    node: Annotated[
+        NodeName | None,
+        Meta(description="Node that the request is meant for; another one refuses it (default: any)."),
+    ] = None
+
+
 Handler = Callable[[Daemon, Any], Awaitable[Any]]
+Runs = Literal["here", "anywhere", "owner", "node"]
+"""Which node carries out an operation if several share the log: `here` the one that was asked, because it concerns its own machine;
+`anywhere` the same, because all nodes read the same log; `owner` the one that runs the session; `node` the one that the request names."""
+
+AT_THE_OWNER = frozenset({"changes", "tool_calls", "fs"})
+"""Groups that concern the machine of a session, even if they only read."""
 
 
 class Operation(Struct, frozen=True, dict=True):
@@ -115,7 +136,8 @@ class Operation(Struct, frozen=True, dict=True):
     request: type[Struct]
     response: Any
     """A Struct, a union or list of them, None for an empty response, `Content`, `Download`, `Stream` or `Dialogue`."""
-    handler: Handler
+    here: Handler
+    """Carries it out on this node."""
     errors: tuple[type[SandboxAgentError], ...]
     summary: str
     description: str
@@ -138,6 +160,15 @@ class Operation(Struct, frozen=True, dict=True):
     """The response may be empty: 204."""
     may_stream: bool
     """The client can ask for a stream instead."""
+    runs: Runs
+
+    def handler(self, daemon: Daemon, request: Any) -> Awaitable[Any]:
+        """Carry it out, on this node or on the one that it concerns."""
+        if isinstance(request, OnNode) and request.node is not None:
+            daemon.require_node(request.node)
+        if daemon.cluster is None:
+            return self.here(daemon, request)
+        return daemon.cluster.carry_out(daemon, self, request)
 
     @functools.cached_property
     def path_fields(self) -> tuple[str, ...]:
@@ -182,6 +213,12 @@ class Operation(Struct, frozen=True, dict=True):
             return msgspec.convert(fields, self.request, strict=strict)
         except msgspec.ValidationError as error:
             raise _refusal(self.request, str(error)) from None
+
+
+def _place_of(name: str, method: Method, request: type[Struct]) -> Runs:
+    if "session_id" not in request.__struct_fields__:
+        return "here"
+    return "anywhere" if method == "GET" and name.partition(".")[0] not in AT_THE_OWNER else "owner"
 
 
 def _refusal(request: type[Struct], text: str) -> InvalidRequest:
@@ -230,6 +267,7 @@ def operation(
     aliases: tuple[str, ...] = (),
     words: tuple[str, ...] = (),
     examples: tuple[str, ...] = (),
+    runs: Runs | None = None,
 ) -> Callable[[Handler], Handler]:
     """Declare an operation. Its types come from the handler's annotations, its help from the docstring."""
 
@@ -249,15 +287,17 @@ def operation(
         if choices:
             beside = {type(None), *((Stream,) if may_stream else ())}
             response = functools.reduce(operator.or_, (choice for choice in choices if choice not in beside))
+        request = hints["request"]
+        by_query = (*query, "node") if issubclass(request, OnNode) else query
         text = inspect.getdoc(handler) or ""
         summary, _, rest = text.partition("\n")
         OPERATIONS[name] = Operation(
             name=name,
             method=method,
             path=path,
-            request=hints["request"],
+            request=request,
             response=None if nothing else response,
-            handler=handler,
+            here=handler,
             errors=errors,
             summary=summary,
             description=rest.strip(),
@@ -265,7 +305,7 @@ def operation(
             public=public,
             body=body or ("none" if method in ("GET", "DELETE") else "json"),
             media_type=media_type,
-            query=query,
+            query=by_query,
             headers=headers or {},
             aliases=aliases,
             words=words,
@@ -273,6 +313,7 @@ def operation(
             watched=watched,
             may_be_empty=may_be_empty,
             may_stream=may_stream,
+            runs=runs or _place_of(name, method, request),
         )
         return handler
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
 from ..errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, PermissionDenied, Unavailable
 from ..processes.following import PAGE_BYTES, LogFollowing, entry_of
@@ -28,7 +28,7 @@ from ..schema.processes import (
     ProcessRun,
     TerminalSize,
 )
-from .operation import Dialogue, Nothing, Stream, operation
+from .operation import Dialogue, OnNode, Stream, operation
 
 STOP_WAIT_MS = 2_000
 MOST_WAIT_MS = 3_600_000
@@ -46,7 +46,7 @@ WaitMs = Annotated[
 ]
 
 
-class CreateProcess(Struct, frozen=True, rename="camel"):
+class CreateProcess(OnNode, frozen=True, rename="camel"):
     command: ProgramName
     args: Arguments = ()
     cwd: Directory = None
@@ -65,7 +65,7 @@ class CreateProcess(Struct, frozen=True, rename="camel"):
     ] = False
 
 
-class RunProcess(Struct, frozen=True, rename="camel"):
+class RunProcess(OnNode, frozen=True, rename="camel"):
     command: ProgramName
     args: Arguments = ()
     cwd: Directory = None
@@ -80,20 +80,20 @@ class RunProcess(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class ListProcesses(Struct, frozen=True):
+class ListProcesses(OnNode, frozen=True):
     owner: Annotated[ProcessOwner | None, Meta(description="Only processes of this owner.")] = None
 
 
-class OneProcess(Struct, frozen=True, rename="camel"):
+class OneProcess(OnNode, frozen=True, rename="camel"):
     process_id: ProcessId
 
 
-class EndProcess(Struct, frozen=True, rename="camel"):
+class EndProcess(OnNode, frozen=True, rename="camel"):
     process_id: ProcessId
     wait_ms: WaitMs = None
 
 
-class ReadLogs(Struct, frozen=True, rename="camel"):
+class ReadLogs(OnNode, frozen=True, rename="camel"):
     process_id: ProcessId
     stream: Annotated[
         LogStream | None, Meta(description="Output to read (default: both streams, or the terminal's).")
@@ -110,7 +110,7 @@ class ReadLogs(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class WriteInput(Struct, frozen=True, rename="camel"):
+class WriteInput(OnNode, frozen=True, rename="camel"):
     process_id: ProcessId
     data: Annotated[str, Meta(description="Data to write.")]
     encoding: Annotated[
@@ -119,7 +119,7 @@ class WriteInput(Struct, frozen=True, rename="camel"):
     eof: Annotated[bool, Meta(description="Close the input afterwards; a terminal gets Ctrl-D.")] = False
 
 
-class ResizeTerminal(Struct, frozen=True, rename="camel"):
+class ResizeTerminal(OnNode, frozen=True, rename="camel"):
     process_id: ProcessId
     cols: Annotated[Cells, Meta(description="Columns.")]
     rows: Annotated[Cells, Meta(description="Rows.")]
@@ -186,7 +186,7 @@ async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
 
 
 @operation("GET", "/v1/processes/config", PermissionDenied, name="processes.config")
-async def config(daemon: Daemon, request: Nothing) -> ProcessConfig:
+async def config(daemon: Daemon, request: OnNode) -> ProcessConfig:
     """Show the limits of processes."""
     return _processes(daemon).config
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import mimetypes
 import os
@@ -42,7 +43,7 @@ from ..schema.tools import Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
-from .operation import operation
+from .operation import NodeName, operation
 
 SessionId = Annotated[
     str,
@@ -113,6 +114,9 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     tool_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0, le=86_400_000)] | None,
         Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
+    ] = None
+    node: Annotated[
+        NodeName | None, Meta(description="Node that runs the session (default: the one that is asked).")
     ] = None
 
 
@@ -202,6 +206,7 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
         "sandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp",
         "sandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
     ),
+    runs="node",
 )
 async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
     """Create a session with the given id and start its agent.
@@ -211,7 +216,7 @@ async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
     return await _create(daemon, request.session_id, request)
 
 
-@operation("POST", "/v1/sessions", *CREATE_ERRORS, name="sessions.new")
+@operation("POST", "/v1/sessions", *CREATE_ERRORS, name="sessions.new", runs="node")
 async def create_unnamed(daemon: Daemon, request: SessionSettings) -> CreatedSession:
     """Create a session with a generated id."""
     return await _create(daemon, random_id("ses"), request)
@@ -361,7 +366,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
         raise InvalidRequest("`message` is empty", field="message")
     record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # fails if the agent is no longer configured
-    attachments = tuple(_resolved(daemon, record, attachment) for attachment in request.attachments)
+    attachments = tuple([await _resolved(daemon, record, attachment) for attachment in request.attachments])
     prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
@@ -383,8 +388,9 @@ async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) 
         raise InvalidRequest(f"{agent.title} has no command `/{name}` here", agent=agent.name, command=name)
 
 
-def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
-    path = daemon.attachments.resolve(record.folder, given.path)
+async def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
+    """In a thread: it may have to be fetched from another node."""
+    path = await asyncio.to_thread(daemon.attachments.resolve, record.folder, given.path, record.session_id)
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 
@@ -431,7 +437,7 @@ async def suspend(daemon: Daemon, request: OneSession) -> None:
     await daemon.sessions.suspend(request.session_id)
 
 
-@operation("GET", "/v1/sessions/{session_id}/mcp", SessionNotFound, name="sessions.mcp")
+@operation("GET", "/v1/sessions/{session_id}/mcp", SessionNotFound, name="sessions.mcp", runs="owner")
 async def mcp(daemon: Daemon, request: OneSession) -> McpServerList:
     """List a session's MCP servers, with the state and the tools that its agent reports."""
     return McpServerList(await daemon.sessions.mcp(request.session_id))

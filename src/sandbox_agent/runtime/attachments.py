@@ -49,11 +49,15 @@ class Attachments:
             raise ValueError(f"{name!r} is not the name of a session's folder")
         return self.folder(name)
 
-    def save(self, folder: str, filename: str | None, content: bytes) -> Path:
+    def save(self, folder: str, filename: str | None, content: bytes, session_id: str = "") -> Path:
         """Store bytes under a generated name that ends with the client's; durable on return."""
         digest = hashlib.sha256(content).hexdigest()[:12]
         shown = _SAFE.sub("-", Path(filename).name).strip(".-")[-80:] if filename else ""
-        return self.write(folder, f"{digest}-{shown}" if shown else digest, content)
+        return self.keep(session_id, folder, f"{digest}-{shown}" if shown else digest, content)
+
+    def keep(self, session_id: str, folder: str, name: str, content: bytes) -> Path:
+        """Store a file of a session under its name; durable on return."""
+        return self.write(folder, name, content)
 
     def write(self, folder: str, name: str, content: bytes) -> Path:
         """Write the whole file durably, or nothing. An existing file is kept: a name identifies its content."""
@@ -82,14 +86,14 @@ class Attachments:
         for folder in (path.parent, self._root):
             sync_folder(folder)
 
-    def read(self, folder: str, name: str) -> bytes | None:
+    def read(self, folder: str, name: str, session_id: str = "") -> bytes | None:
         path = self.folder(folder) / name
         if path.parent == self.folder(folder) and os.path.isfile(path):  # False for impossible names, too
             with contextlib.suppress(FileNotFoundError):  # deleted just now
                 return path.read_bytes()
         return None
 
-    def resolve(self, folder: str, given: str) -> Path:
+    def resolve(self, folder: str, given: str, session_id: str = "") -> Path:
         """The file that a message names, by absolute path or by the name of an upload."""
         path = Path(given)
         if not path.is_absolute():

@@ -32,6 +32,9 @@ class Follower(Protocol):
 
     def published(self, frames: Sequence[Numbered], pieces: Sequence[Piece]) -> None: ...
 
+    def miss(self) -> None:
+        """Something was committed that is not published to it: read it from the store."""
+
     def wake(self) -> None:
         """Something else has changed; check again."""
 
@@ -68,6 +71,14 @@ class Channel:
                     # One reader's failure must not affect the log or other readers.
                     logger.exception("a reader failed and is dropped")
                     follower.fail()
+
+    def skip_to(self, committed: int, *, ended: bool = False) -> None:
+        """Everything up to here is committed, and readers get it from the store."""
+        if committed > self.committed:
+            self.committed = committed
+            self.ended = ended
+            for follower in tuple(self._followers):
+                follower.miss()
 
     def wake(self) -> None:
         for follower in tuple(self._followers):

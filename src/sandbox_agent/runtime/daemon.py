@@ -7,13 +7,16 @@ import contextlib
 import functools
 import logging
 import os
+import re
+import socket
 import time
 from collections.abc import Collection, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .. import __version__
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
@@ -21,6 +24,7 @@ from ..config import Config
 from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
+    Conflict,
     InvalidRequest,
     SandboxAgentError,
     SessionAlreadyExists,
@@ -38,6 +42,7 @@ from ..processes.processes import Processes
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.limits import Limits
+from ..schema.nodes import NodeInfo
 from ..schema.policy import PolicyRule
 from ..schema.skills import Skill, SkillSource
 from ..schema.tools import Tool
@@ -60,6 +65,10 @@ from .programs import Program, Programs
 from .sessions import Sessions
 from .tool_schemas import check_tools
 
+if TYPE_CHECKING:
+    from .cluster import Cluster
+    from .courier import Carriage
+
 logger = logging.getLogger("sandbox_agent.daemon")
 
 
@@ -75,8 +84,12 @@ def open_store(config: Config, folder: Path) -> Store:
         from ..store.memory import MemoryStore
 
         return MemoryStore()
+    if url.startswith("postgresql:"):
+        from ..store.postgres import PostgresStore, Seal
+
+        return PostgresStore(url, Seal([]))
     raise InvalidRequest(
-        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH or memory:"
+        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH, postgresql://... or memory:"
     )
 
 
@@ -87,6 +100,20 @@ def log_files(config: Config) -> list[Path]:
         return []
     path = Path(url.removeprefix("sqlite:").removeprefix("//")).absolute()
     return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+
+
+def open_log(store: Store, folder: Path) -> tuple[Attachments, Log]:
+    """The log, and the files that its events name."""
+    if not store.is_shared:
+        attachments = Attachments(folder, store.identity)
+        return attachments, Log(store, attachments.keep)
+    from ..store.shared import SharedStore
+    from .shared_attachments import SharedAttachments
+    from .shared_log import SharedLog
+
+    assert isinstance(store, SharedStore)
+    attachments = SharedAttachments(folder, store)
+    return attachments, SharedLog(store, attachments.keep)
 
 
 class Daemon:
@@ -101,6 +128,7 @@ class Daemon:
         )
         self.draining = False
         self.started_at = time.monotonic()
+        self.began_at = world.now()
         if config.policy is not None:
             from ..policy.operator import OperatorRules
 
@@ -110,8 +138,7 @@ class Daemon:
         self._data = DataFolder(config.data_path)
         self.folder = folder = self._data.path.resolve()
         store = open_store(config, folder)
-        self.attachments = Attachments(folder, store.identity)
-        self.log = Log(store, self.attachments.write)
+        self.attachments, self.log = open_log(store, folder)
         self.programs = Programs(folder)
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
         self.changes = SessionChanges(self.attachments, self.files, self.log)
@@ -134,10 +161,36 @@ class Daemon:
             self.spawn,
             world,
         )
+        self.node_name = config.node_name or re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:64]
+        self.cluster = self._cluster() if store.is_shared else None
+        self.broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Why the daemon must stop: nothing it could write would be right."""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> None:
-        """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
+    def _cluster(self) -> Cluster:
+        from .cluster import Cluster
+        from .shared_log import SharedLog
+
+        assert isinstance(self.log, SharedLog)
+        self.log.on_went_back = self._break
+        cluster = Cluster(self.config, self.log, self.sessions, self.node_name, self.folder, self.spawn)
+        self.sessions.cluster = cluster
+        return cluster
+
+    def _break(self, words: str) -> None:
+        if not self.broken.done():
+            self.broken.set_result(words)
+
+    async def join(self) -> None:
+        """Join the daemons that share the log, before `start`. May wait for as long as another one has this node's name."""
+        if self.cluster is not None:
+            await self.cluster.join()
+
+    async def start(self, carriage: Carriage | None = None) -> None:
+        """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues.
+
+        With a carriage, it takes requests of the daemons that share its log.
+        """
         if leftovers := sweep(f"{self._instance}/"):
             logger.warning("ended %d processes that an earlier daemon left behind", leftovers)
         remove_leftovers(self._instance)
@@ -145,6 +198,9 @@ class Daemon:
         self.spawn(self._remove_leftover_files())
         await self.library.clear()
         await self.processes.start()
+        if self.cluster is not None:
+            assert carriage is not None
+            self.cluster.start(carriage)
         await self.sessions.resume()
 
     async def _remove_leftover_files(self) -> None:
@@ -155,8 +211,11 @@ class Daemon:
         self.draining = True
         self.installs.stop()
         await self.processes.stop()
-        await self.sessions.drain(self.config.drain_seconds)
-        await self.sessions.rest()
+        if self.broken.done():
+            await self.sessions.lose_all()
+        else:
+            await self.sessions.drain(self.config.drain_seconds)
+            await self.sessions.rest()
         await self.hosts.stop_all()
         self._data.remove_launch_files()
         self.log.channel.close()
@@ -164,6 +223,9 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.cluster is not None:
+            await self.log.flush()
+            await self.cluster.leave()
         await self.log.close()
         self._data.close()
 
@@ -178,6 +240,22 @@ class Daemon:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("a background task failed", exc_info=error)
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def require_node(self, name: str) -> None:
+        if name != self.node_name:
+            raise Conflict(f"this is node {self.node_name}: ask node {name} itself", node=name)
+
+    async def nodes(self) -> list[NodeInfo]:
+        if self.cluster is not None:
+            return await self.cluster.nodes()
+        return [NodeInfo(self.node_name, "live", __version__, self.began_at, asked=True)]
+
+    async def fence(self, name: str) -> None:
+        if self.cluster is None:
+            raise Conflict("this daemon does not share its log", node=self.node_name)
+        await self.cluster.fence(name)
 
     # -- sessions -----------------------------------------------------------------------------
 

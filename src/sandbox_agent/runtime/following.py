@@ -70,6 +70,10 @@ class Following:
         if self._asleep is not None and not self._asleep.done():
             self._asleep.set_result(None)
 
+    def miss(self) -> None:
+        self._is_live = False
+        self.wake()
+
     def fail(self) -> None:
         self._has_failed = True
         self._is_live = False  # what it received last is unknown, so it gets no end frame
@@ -209,7 +213,7 @@ class TurnFollowing(Following):
                 break
             is_last = _is_last(frame, self._turn)
             if not self._has_started:
-                self._has_started = _type_of(frame) == b"turn.started" and self._turn in frame
+                self._has_started = type_of(frame) == b"turn.started" and self._turn in frame
             if self._has_started or is_last:
                 chosen.append((number, frame))
             if is_last:
@@ -220,7 +224,7 @@ class TurnFollowing(Following):
 
 def _is_last(frame: bytes, turn: bytes) -> bool:
     """Whether an event ends the turn: its own end, the session's end, or the withdrawal of its message."""
-    name = _type_of(frame)
+    name = type_of(frame)
     if name == b"session.ended":
         return True
     if turn not in frame:
@@ -230,7 +234,8 @@ def _is_last(frame: bytes, turn: bytes) -> bool:
     return name == b"turn.ended"
 
 
-def _type_of(frame: bytes) -> bytes:
+def type_of(frame: bytes) -> bytes:
+    """The type of the event in an SSE frame."""
     return _envelope(frame).rpartition(b'"type":"')[2].removesuffix(b'"')
 
 

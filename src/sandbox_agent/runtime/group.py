@@ -24,8 +24,8 @@ Written = Callable[[int | Exception], None]
 MOST_PIECES = 1_000
 """Deltas join an entry up to here, so that a store that bounds a write can take entries one by one."""
 
-StoreBlob = Callable[[str, str, bytes], object]
-"""Writes a session's file: folder, name, bytes."""
+StoreBlob = Callable[[str, str, str, bytes], object]
+"""Writes a session's file: session id, folder, name, bytes."""
 
 
 class Entry(Struct):
@@ -98,9 +98,9 @@ class Group:
             entry.position = first
             first += entry.numbers
 
-    def blobs(self) -> list[tuple[str, str, bytes]]:
+    def blobs(self) -> list[tuple[str, str, str, bytes]]:
         return [
-            (entry.end.folder, name, content)
+            (entry.end.session_id, entry.end.folder, name, content)
             for entry in self.entries
             if entry.blobs
             for name, content in entry.blobs.items()
@@ -183,8 +183,8 @@ class Writer:
             outcome: int | Exception
             try:
                 # Files first: an event never names a missing file.
-                for folder, name, content in group.blobs():
-                    self._store_blob(folder, name, content)
+                for session_id, folder, name, content in group.blobs():
+                    self._store_blob(session_id, folder, name, content)
                 outcome = self._store.write(group.changes())
             except Exception as error:
                 outcome = error

@@ -152,7 +152,10 @@ class LiveSession:
         self._callers.tell_settled()
 
     def lost(self, error: Exception) -> None:
-        self._drop(Internal(f"this cannot be written: {error}", sessionId=self.id))
+        if isinstance(error, SandboxAgentError):  # another node has it
+            self._drop(error, moved=True)
+        else:
+            self._drop(Internal(f"this cannot be written: {error}", sessionId=self.id))
 
     # -- steps --------------------------------------------------------------------------------
 
@@ -216,8 +219,8 @@ class LiveSession:
             self._timers.cancel_all()
             self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
-    def _drop(self, problem: SandboxAgentError) -> None:
-        """Only the stored state can be trusted: end the session's process, and load it again."""
+    def _drop(self, problem: SandboxAgentError, *, moved: bool = False) -> None:
+        """Only the stored state can be trusted: end the session's process, and load it again unless another node has it."""
         if self.is_dropped:
             return
         self.is_dropped = True
@@ -227,7 +230,7 @@ class LiveSession:
         if self._held is not None:
             host, self._held = self._held, None
             asyncio.get_running_loop().call_soon(host.release)
-        self.sessions.load_again(self)
+        self.sessions.load_again(self, moved=moved)
 
     async def suspend(self) -> None:
         """Stop the agent's process as the idle timeout would, and wait until it is gone. A busy agent keeps running."""

@@ -49,7 +49,10 @@ class Listener(Protocol):
     def stalled(self, problem: SandboxAgentError) -> None: ...
 
     def lost(self, error: Exception) -> None:
-        """An internal error made its append impossible to write: only the stored state can be trusted."""
+        """Its appends were dropped: only the stored state can be trusted.
+
+        A problem means that another node has the session; any other error is an internal one that made an append impossible.
+        """
 
 
 class End:
@@ -108,6 +111,11 @@ class End:
         self.sequence = sequence
         return rows, size
 
+    def catch_up(self, view: View) -> None:
+        """Another node has written; from here on, this one does. Readers get what they missed from the store."""
+        self.view, self.announced, self.sequence = view, view.news, view.record.event_count
+        self.channel.skip_to(self.sequence, ended=view.record.ended)
+
     def take_back(self, entry: Entry) -> None:
         """An offer was refused: its rows were the last ones, and their sequences are free again."""
         self.sequence -= len(entry.rows)
@@ -128,6 +136,10 @@ class End:
             self._fixed_parts.clear()
         self._fixed_parts[draft.native_session_id, draft.source, draft.type] = fixed_part
         return fixed_part
+
+
+def moved_away(session_id: str) -> Unavailable:
+    return Unavailable("another node has taken over this session", retryAfter=1, sessionId=session_id)
 
 
 class _Waiting:
@@ -155,7 +167,7 @@ class Log(Reading):
     def __init__(
         self,
         store: Store,
-        store_blob: StoreBlob = lambda folder, name, content: None,
+        store_blob: StoreBlob = lambda session_id, folder, name, content: None,
         *,
         loop: asyncio.AbstractEventLoop | None = None,
         writer: Writing | None = None,
@@ -248,13 +260,16 @@ class Log(Reading):
     def when_drained(self, callback: Callable[[], None]) -> None:
         self._drained.append(callback)
 
-    async def close(self) -> None:
+    async def flush(self) -> None:
+        """Write what waits. A full disk must not keep the daemon from stopping."""
         if self._writing is not None or self._group.entries:
             self._all_written = self._loop.create_future()
             self._group.urgent = True
             self._schedule()
-            # A full disk must not keep the daemon from stopping.
             await asyncio.wait([self._all_written], timeout=5.0)
+
+    async def close(self) -> None:
+        await self.flush()
         await self.stop_reading()
         self._writer.close()
         self.store.close()
@@ -300,9 +315,12 @@ class Log(Reading):
         elif isinstance(outcome, ImpossibleChange):
             self._set_apart(group, outcome)
         else:
-            self._loop.call_later(RETRY_SECONDS, self._write)
-            self._refuse(group, outcome)
+            self._failed(group, outcome)
             return
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The group is settled: continue with the rest of it, or with the next one."""
         self._writing = None
         if self._parts:
             self._writing = self._parts.popleft()
@@ -330,15 +348,19 @@ class Log(Reading):
             if end.listener is not None:
                 end.listener.lost(error)
 
-    def _refuse(self, group: Group, error: Exception) -> None:
+    def _failed(self, group: Group, error: Exception) -> None:
         """The disk is full, read-only or broken: refuse offers, keep facts and try again."""
+        self._loop.call_later(RETRY_SECONDS, self._write)
+        # Take back later appends first.
+        self._refuse(error, self._group, group)
+
+    def _refuse(self, error: Exception, *groups: Group) -> None:
         if self.failure is None:
             logger.error("the log cannot be written: %s", error)
         self.failure = str(error) or type(error).__name__
-        # Take back later appends first.
-        refused = [*self._group.refuse(), *group.refuse()]
+        refused = [entry for group in groups for entry in group.refuse()]
         waiting = dict.fromkeys(
-            entry.end for part in (group, self._group) for entry in part.entries if entry.number is not None
+            entry.end for group in groups for entry in group.entries if entry.number is not None
         )
         self.backlog -= sum(entry.size for entry in refused)
         for entry in refused:
@@ -359,7 +381,11 @@ class Log(Reading):
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        self.backlog -= group.size
+        self._write_down(group.size)
+
+    def _write_down(self, size: int) -> None:
+        """So much does not wait to be written any more."""
+        self.backlog -= size
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []
             for callback in waiting:

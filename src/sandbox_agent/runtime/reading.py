@@ -46,15 +46,25 @@ class Reading:
 
     async def look_up(self, question: Callable[[], Found]) -> Found:
         """Query the store off the event loop."""
-        # Not `run_in_executor`: its futures form a cycle that keeps the result alive until garbage collection.
-        answer: asyncio.Future[Found] = self._loop.create_future()
-        self._readers.submit(_ask, question, self._loop, answer)
-        return await answer
+        return await ask(self._readers, self._loop, question)
+
+    async def now(self) -> int:
+        """The last position that readers of all sessions can have."""
+        return self.channel.committed
 
     async def stop_reading(self) -> None:
         """The channels are closed; readers that keep up get the rest."""
         await self.pings.all_left(LEAVE_SECONDS)
         self._readers.shutdown(cancel_futures=True)
+
+
+def ask(
+    threads: ThreadPoolExecutor, loop: asyncio.AbstractEventLoop, question: Callable[[], Found]
+) -> asyncio.Future[Found]:
+    # Not `run_in_executor`: its futures form a cycle that keeps the result alive until garbage collection.
+    answer: asyncio.Future[Found] = loop.create_future()
+    threads.submit(_ask, question, loop, answer)
+    return answer
 
 
 def _ask(

@@ -9,13 +9,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from ..agents.acp import Acp
 from ..agents.base import Agent
 from ..agents.scribe import Requested
 from ..config import Config
-from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound
+from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound, Unavailable
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.features import Catalogue
 from ..schema.mcp import McpServerInfo
@@ -32,9 +34,12 @@ from .attachments import Attachments
 from .hosts import Hosts
 from .live import LiveSession, next_command_id
 from .locks import Locks
-from .log import End, Log
+from .log import End, Log, moved_away
 from .mcp import listed
 from .programs import Program
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.sessions")
 
@@ -74,6 +79,8 @@ class Sessions:
         self.attachments = attachments
         self.provide = provide
         self.spawn = spawn
+        self.cluster: Cluster | None = None
+        """The other nodes that share the log, if it is shared."""
         self._agents = agents
         self._world = world
         self._limits = Limits(idle=config.idle_seconds)
@@ -89,11 +96,19 @@ class Sessions:
 
     async def show(self, session_id: str) -> Shown:
         """The committed state of a session. It loads nothing."""
-        end = self._ends.get(session_id)
+        end = self._known(session_id)
         if end is not None and end.view is not None:
             return Shown(end.view, end.committed)
         view = await self.log.look_up(lambda: self._stored(session_id))
         return Shown(view, view.record.event_count)
+
+    def _known(self, session_id: str) -> End | None:
+        """A session's end of the log, if no other node can have changed the session since."""
+        end = self._ends.get(session_id)
+        return end if end is not None and (self.cluster is None or end.listener is not None) else None
+
+    def is_loaded(self, session_id: str) -> bool:
+        return session_id in self._live
 
     async def secrets(self, session_id: str) -> Secrets:
         return await self.log.look_up(lambda: self.log.store.secrets(session_id))
@@ -109,15 +124,26 @@ class Sessions:
 
     async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
         """Newest first, each with its ordinal."""
-        rows = await self.log.look_up(lambda: self.log.store.sessions(before, limit))
+        rows = await self.log.look_up(lambda: self._listed(before, limit))
         page = []
-        for ordinal, record in rows:
-            end = self._ends.get(record.session_id)
+        for ordinal, view in rows:
+            end = self._known(view.record.session_id)
             if end is not None and end.view is not None:
                 page.append((ordinal, end.view.info(end.committed)))
             else:
-                page.append((ordinal, view_of(record).info(record.event_count)))
+                page.append((ordinal, view.info(view.record.event_count)))
         return page
+
+    def _listed(self, before: int | None, limit: int) -> list[tuple[int, View]]:
+        """Only a running turn can have requests. Those of another node's turn are in the store."""
+        elsewhere = self.cluster is not None
+        return [
+            (
+                ordinal,
+                view_of(record, self._pending(record.session_id) if elsewhere and record.turn_id else ()),
+            )
+            for ordinal, record in self.log.store.sessions(before, limit)
+        ]
 
     async def queue(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:
         await self.show(session_id)
@@ -140,14 +166,32 @@ class Sessions:
         async with self._locks.hold(session_id):
             await self._settle(session_id)
             end = self._ends.get(session_id)
-            if end is None:
+            if end is None or (self.cluster is not None and end.listener is None):
                 view = await self.log.look_up(lambda: self._stored(session_id))
-                end = self._keep_end(view)
+                end = self._followed(view)
             if end.view is None:
                 raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
             # The caller may never start to follow it.
             asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
+
+    def _followed(self, view: View) -> End:
+        """The end of a session that this node does not write, with what is committed by now."""
+        end = self._ends.get(view.record.session_id)
+        if end is None:
+            end = self._keep_end(view)
+            if self.cluster is not None:
+                self.cluster.follower.watch(end)
+        elif end.listener is None:
+            end.catch_up(view)
+        return end
+
+    def gone(self, end: End) -> None:
+        """The session was deleted."""
+        end.view = None
+        end.channel.close(deleted=True)
+        if self._ends.get(end.session_id) is end:
+            del self._ends[end.session_id]
 
     def _keep_end(self, view: View) -> End:
         record = view.record
@@ -174,6 +218,9 @@ class Sessions:
         # Checked last, without an await in between: of several requests for the same id, one gets it.
         if stored is not None or id in self._live:
             raise SessionAlreadyExists(f"session {id} already exists", sessionId=id)
+        if self.cluster is not None:
+            await self.cluster.reserve(id)
+            record = msgspec.structs.replace(record, home=self.cluster.name)
         agent = self._agents[record.agent]
         end = End(id, record.folder, 0, None)
         end.channel.on_left = lambda: self._drop_end(end)
@@ -182,7 +229,12 @@ class Sessions:
         machine = Machine.create(agent, record, create, self._world, self._limits, folder)
         live = LiveSession(self, agent, machine, end, secrets)
         self._live[id], self._ends[id] = live, end
-        created: Created = await live.create(create)
+        try:
+            created: Created = await live.create(create)
+        except SandboxAgentError:
+            if self.cluster is not None:
+                await self.cluster.give_up(id)
+            raise
         return created
 
     async def exists(self, session_id: str) -> bool:
@@ -222,23 +274,34 @@ class Sessions:
         if live is None:
             async with self._locks.hold(session_id):
                 await self._settle(session_id)
-                live = self._live.get(session_id) or await self._restore(session_id)
+                live = self._live.get(session_id)
+                if live is None:
+                    if self.cluster is not None:
+                        await self.cluster.own(session_id)
+                    live = await self._restore(session_id)
         if live.end.view is None:  # it is being created, and no client can see it
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         live.pins += 1
         return live
 
-    async def _restore(self, session_id: str) -> LiveSession:
-        """Build a machine from the store: its record, what was open, what is queued."""
+    async def _restore(self, session_id: str, *, only_closes: bool = False) -> LiveSession:
+        """Build a machine from the store: its record, what was open, what is queued. It may be one that starts nothing."""
         log, store = self.log, self.log.store
         view = await log.look_up(lambda: self._stored(session_id))
         record = view.record
         secrets, call_ids, heads = await log.look_up(
-            lambda: (store.secrets(session_id), store.call_ids(session_id), store.queue_heads(session_id))
+            lambda: (
+                # Another node's secrets may be sealed with a key that this one does not have.
+                Secrets() if only_closes else store.secrets(session_id),
+                store.call_ids(session_id),
+                store.queue_heads(session_id),
+            )
         )
         # An agent that --acp-agent no longer names is never started; its sessions can be read and deleted.
         agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
         end = self._ends.get(session_id) or self._keep_end(view)
+        if end.sequence < record.event_count:
+            end.catch_up(view)
         machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
         live = LiveSession(self, agent, machine, end, secrets)
         live.pins += 1
@@ -252,7 +315,9 @@ class Sessions:
             end.listener = None
             self._drop_end(end)
             raise
-        startable = record.agent in self._agents and not self._draining
+        startable = record.agent in self._agents and not self._draining and not only_closes
+        if self.cluster is not None and not only_closes and record.home != self.cluster.name:
+            machine.core.change(home=self.cluster.name)
         if record.agent not in self._agents:
             logger.warning("session %s needs agent %s, which is not configured", session_id, record.agent)
         pending = tuple(_id_of(request) for request in view.pending)
@@ -274,15 +339,12 @@ class Sessions:
             del self._live[live.id]
         live.end.listener = None
         if gone:
-            live.end.view = None
-            live.end.channel.close(deleted=True)
-            if self._ends.get(live.id) is live.end:
-                del self._ends[live.id]
+            self.gone(live.end)
         else:
             self._drop_end(live.end)
 
-    def load_again(self, live: LiveSession) -> None:
-        """Drop a session after an internal error: only the stored state can be trusted."""
+    def load_again(self, live: LiveSession, *, moved: bool) -> None:
+        """Drop a session after an internal error, or because another node has it: only the stored state can be trusted."""
         live.end.listener = None
         if self._ends.get(live.id) is live.end:
             del self._ends[live.id]
@@ -291,7 +353,12 @@ class Sessions:
         # A session that failed while loading would fail again.
         if self._live.get(live.id) is live:
             del self._live[live.id]
-            self.spawn(self._load_again(live.id))
+            self.spawn(self._let_go(live) if moved else self._load_again(live.id))
+
+    async def _let_go(self, live: LiveSession) -> None:
+        await live.close_link()
+        if self._dropped.get(live.id) is live:
+            del self._dropped[live.id]
 
     async def _load_again(self, session_id: str) -> None:
         try:
@@ -308,19 +375,45 @@ class Sessions:
         if live is not None:
             await live.close_link()
             await self.log.written(live.end)
-            del self._dropped[session_id]
+            self._dropped.pop(session_id, None)
 
     # -- the daemon's beginning and end ---------------------------------------------------------
 
     async def resume(self) -> None:
         """Close what an earlier daemon left open, and continue with its queues."""
         for session_id in await self.log.look_up(self.log.store.active_sessions):
-            try:
-                async with self.loaded(session_id) as live:
-                    # Until this is written, clients would see a turn that no longer runs.
-                    await live.settled()
-            except Exception:
+            await self.wake(session_id)
+
+    async def wake(self, session_id: str) -> None:
+        """Close what is open in a session, and continue with its queue."""
+        try:
+            async with self.loaded(session_id) as live:
+                # Until this is written, clients would see a turn that no longer runs.
+                await live.settled()
+        except Exception as error:
+            if self.cluster is not None and isinstance(error, Unavailable):
+                logger.info("session %s is left to other nodes: %s", session_id, error.detail)
+            else:
                 logger.exception("session %s cannot be loaded; continuing with the others", session_id)
+
+    async def close(self, session_id: str) -> None:
+        """Close what is open in a session of a node that is gone, and start nothing."""
+        async with self._locks.hold(session_id):
+            await self._settle(session_id)
+            if session_id in self._live:
+                return
+            live = await self._restore(session_id, only_closes=True)
+            live.pins += 1
+        try:
+            await live.settled()
+        finally:
+            self._unpin(live)
+
+    async def lose_all(self) -> None:
+        """Other nodes may run every session: end what this one runs, and wait until it is gone."""
+        for live in list(self._live.values()):
+            live.lost(moved_away(live.id))
+        await asyncio.gather(*(live.close_link() for live in self._dropped.values()))
 
     async def drain(self, seconds: float) -> None:
         """Start no new turns, and give running ones this much time."""
@@ -344,6 +437,10 @@ class Sessions:
             await live.ask(inputs.Rest(next_command_id()))
         except SandboxAgentError as problem:
             logger.warning("session %s: %s", live.id, problem.detail)
+
+    def foreign_ends(self) -> list[End]:
+        """Ends with readers that this node does not write."""
+        return [end for end in self._ends.values() if end.listener is None]
 
     def _turns(self) -> bool:
         return any(live.scribe.turn is not None for live in self._live.values())

@@ -60,3 +60,5 @@ class SessionInfo(Struct, frozen=True, rename="camel"):
     limits: SessionLimits = SessionLimits()
     limit_reached: ReachedLimit | None = None
     """The limit that keeps further turns from starting."""
+    node: str | None = None
+    """The node whose machine has its workspace; null if the log is not shared."""

@@ -68,6 +68,7 @@ class View(Struct, frozen=True):
             record.turns,
             record.limits,
             record.limit_reached,
+            record.home or None,
         )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -86,6 +86,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """How long a call of one waits for its result; None for the default."""
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
+    home: str = ""
+    """The node whose machine has its workspace; empty if the log is not shared."""
 
     @property
     def active(self) -> bool:
@@ -278,6 +280,8 @@ class Store(ABC):
     """A random name from the creation of the store; part of every event id."""
     life: int
     """Tells openings of a store apart: no two that write have the same. Part of every event id."""
+    is_shared: ClassVar[bool] = False
+    """Several daemons may use it at once: see `SharedStore`."""
     most_events: int | None = None
     """How many events and updates fit into one write."""
 

@@ -150,6 +150,8 @@ class NameTaken(Exception):
 class SharedStore(Store):
     """See the module's docstring."""
 
+    is_shared = True
+
     # -- nodes --------------------------------------------------------------------------------
 
     @abstractmethod

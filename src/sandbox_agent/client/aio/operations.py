@@ -182,6 +182,7 @@ class AsyncSessions(AsyncGuard):
         limits: Limits | None = None,
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
+        node: str | None = None,
     ) -> AsyncSession:
         """Create a session with the given id and start its agent.
 
@@ -205,6 +206,7 @@ class AsyncSessions(AsyncGuard):
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that is asked).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -229,6 +231,7 @@ class AsyncSessions(AsyncGuard):
                 "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
+                "node": node,
             },
         )
 
@@ -251,6 +254,7 @@ class AsyncSessions(AsyncGuard):
         limits: Limits | None = None,
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
+        node: str | None = None,
     ) -> AsyncSession:
         """Create a session with a generated id.
 
@@ -273,6 +277,7 @@ class AsyncSessions(AsyncGuard):
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that is asked).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -297,6 +302,7 @@ class AsyncSessions(AsyncGuard):
                 "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
+                "node": node,
             },
         )
 
@@ -946,16 +952,18 @@ class AsyncConfig(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def get_mcp(self, directory: str, mcp_name: str) -> McpServer:
+    async def get_mcp(self, directory: str, mcp_name: str, *, node: str | None = None) -> McpServer:
         """Show an MCP server of a directory.
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `NotFound`.
         """
         return await self._client.ask(
-            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}), McpServer
+            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name, "node": node}),
+            McpServer,
         )
 
     async def set_mcp(
@@ -976,6 +984,7 @@ class AsyncConfig(AsyncGuard):
         enabled: bool | None = None,
         timeout_ms: int | None = None,
         oauth: Mapping[str, str] | None = None,
+        node: str | None = None,
     ) -> None:
         """Add an MCP server to a directory, or replace it.
 
@@ -997,6 +1006,7 @@ class AsyncConfig(AsyncGuard):
         - `enabled`: `false` leaves the server out.
         - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
         - `oauth`: Not supported: send a token in a header.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1004,7 +1014,7 @@ class AsyncConfig(AsyncGuard):
             call(
                 "PUT",
                 "/v1/config/mcp",
-                query={"directory": directory, "mcpName": mcp_name},
+                query={"directory": directory, "mcpName": mcp_name, "node": node},
                 body={
                     "type": type,
                     "command": command,
@@ -1023,32 +1033,45 @@ class AsyncConfig(AsyncGuard):
             )
         )
 
-    async def delete_mcp(self, directory: str, mcp_name: str) -> None:
+    async def delete_mcp(self, directory: str, mcp_name: str, *, node: str | None = None) -> None:
         """Remove an MCP server from a directory. Sessions that have it keep it.
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`.
         """
         await self._client.send(
-            call("DELETE", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}, settled=404)
+            call(
+                "DELETE",
+                "/v1/config/mcp",
+                query={"directory": directory, "mcpName": mcp_name, "node": node},
+                settled=404,
+            )
         )
 
-    async def get_skills(self, directory: str, skill_name: str) -> SkillsConfig:
+    async def get_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> SkillsConfig:
         """Show an entry of the skills of a directory.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `NotFound`.
         """
         return await self._client.ask(
-            call("GET", "/v1/config/skills", query={"directory": directory, "skillName": skill_name}),
+            call(
+                "GET",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name, "node": node},
+            ),
             SkillsConfig,
         )
 
-    async def set_skills(self, directory: str, skill_name: str, sources: Sequence[SkillSource]) -> None:
+    async def set_skills(
+        self, directory: str, skill_name: str, sources: Sequence[SkillSource], *, node: str | None = None
+    ) -> None:
         """Add skills to a directory, or replace them.
 
         Sessions that are created in the directory from then on get them. Their sources are read at that
@@ -1057,6 +1080,7 @@ class AsyncConfig(AsyncGuard):
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
         - `sources`: Where the skills come from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1064,16 +1088,17 @@ class AsyncConfig(AsyncGuard):
             call(
                 "PUT",
                 "/v1/config/skills",
-                query={"directory": directory, "skillName": skill_name},
+                query={"directory": directory, "skillName": skill_name, "node": node},
                 body={"sources": sources},
             )
         )
 
-    async def delete_skills(self, directory: str, skill_name: str) -> None:
+    async def delete_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> None:
         """Remove skills from a directory. Sessions that have them keep them.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`.
         """
@@ -1081,7 +1106,7 @@ class AsyncConfig(AsyncGuard):
             call(
                 "DELETE",
                 "/v1/config/skills",
-                query={"directory": directory, "skillName": skill_name},
+                query={"directory": directory, "skillName": skill_name, "node": node},
                 settled=404,
             )
         )
@@ -1100,6 +1125,7 @@ class AsyncFs(AsyncGuard):
         session_id: str | None = None,
         limit: int = 1000,
         cursor: str | None = None,
+        node: str | None = None,
     ) -> EntryPage:
         """List a directory, sorted by name: all entries as a list, or pages with `limit`.
 
@@ -1107,6 +1133,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `limit`: Entries per page. Without it, the response is a list of all entries.
         - `cursor`: `nextCursor` of the previous page.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1114,31 +1141,35 @@ class AsyncFs(AsyncGuard):
             call(
                 "GET",
                 "/v1/fs/entries",
-                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor},
+                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor, "node": node},
             ),
             EntryPage,
         )
 
-    async def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
+    async def stat(self, path: str, *, session_id: str | None = None, node: str | None = None) -> FileStat:
         """Show the type, size and times of a path.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return await self._client.ask(
-            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id}), FileStat
+            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id, "node": node}), FileStat
         )
 
-    def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> AsyncDownload:
+    def read(
+        self, path: str, *, session_id: str | None = None, range: str | None = None, node: str | None = None
+    ) -> AsyncDownload:
         """Read a file or a range of it.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `range`: Part of the file, e.g. `bytes=0-99`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`.
@@ -1146,12 +1177,20 @@ class AsyncFs(AsyncGuard):
         return AsyncDownload(
             self._client.transport,
             call(
-                "GET", "/v1/fs/file", query={"path": path, "sessionId": session_id}, headers={"Range": range}
+                "GET",
+                "/v1/fs/file",
+                query={"path": path, "sessionId": session_id, "node": node},
+                headers={"Range": range},
             ),
         )
 
     def download(
-        self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        format: Literal["tar", "zip"] = "tar",
+        node: str | None = None,
     ) -> AsyncDownload:
         """Download a directory as an archive, packed while it is sent.
 
@@ -1161,12 +1200,17 @@ class AsyncFs(AsyncGuard):
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
         - `format`: Format of the archive.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return AsyncDownload(
             self._client.transport,
-            call("GET", "/v1/fs/download", query={"path": path, "sessionId": session_id, "format": format}),
+            call(
+                "GET",
+                "/v1/fs/download",
+                query={"path": path, "sessionId": session_id, "format": format, "node": node},
+            ),
         )
 
     async def search(
@@ -1181,6 +1225,7 @@ class AsyncFs(AsyncGuard):
         ignored: bool = False,
         limit: int = 200,
         timeout_ms: int = 10000,
+        node: str | None = None,
     ) -> SearchResult:
         """Search names and contents below a directory. `truncated` means that there may be more matches.
 
@@ -1195,6 +1240,7 @@ class AsyncFs(AsyncGuard):
         - `ignored`: Include files ignored by .gitignore.
         - `limit`: Most matches to return.
         - `timeout_ms`: Time limit in milliseconds.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1212,13 +1258,14 @@ class AsyncFs(AsyncGuard):
                     "ignored": ignored,
                     "limit": limit,
                     "timeoutMs": timeout_ms,
+                    "node": node,
                 },
             ),
             SearchResult,
         )
 
     def watch(
-        self, *, path: str | None = None, session_id: str | None = None
+        self, *, path: str | None = None, session_id: str | None = None, node: str | None = None
     ) -> AsyncIterator[FileChange | None]:
         """Stream changes below a directory, starting now.
 
@@ -1228,13 +1275,20 @@ class AsyncFs(AsyncGuard):
 
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return file_changes(self._client.transport, path, session_id)
 
     async def write(
-        self, path: str, content: AsyncContent, *, session_id: str | None = None, if_match: str | None = None
+        self,
+        path: str,
+        content: AsyncContent,
+        *,
+        session_id: str | None = None,
+        if_match: str | None = None,
+        node: str | None = None,
     ) -> FileWritten:
         """Write a file atomically. Creates missing directories, follows links and keeps the mode.
 
@@ -1243,6 +1297,7 @@ class AsyncFs(AsyncGuard):
         - `content`: Content of the file; on the command line, the path of a local file.
         - `session_id`: Session whose directory relative paths start from.
         - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`.
@@ -1251,7 +1306,7 @@ class AsyncFs(AsyncGuard):
             call(
                 "PUT",
                 "/v1/fs/file",
-                query={"path": path, "sessionId": session_id},
+                query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
                 headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
             ),
@@ -1259,7 +1314,7 @@ class AsyncFs(AsyncGuard):
         )
 
     async def delete(
-        self, path: str, *, session_id: str | None = None, recursive: bool = False
+        self, path: str, *, session_id: str | None = None, recursive: bool = False, node: str | None = None
     ) -> FileAction:
         """Delete a file, a link (not its target) or a directory.
 
@@ -1267,6 +1322,7 @@ class AsyncFs(AsyncGuard):
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `recursive`: Also delete a directory that is not empty.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1274,27 +1330,35 @@ class AsyncFs(AsyncGuard):
             call(
                 "DELETE",
                 "/v1/fs/entry",
-                query={"path": path, "sessionId": session_id, "recursive": recursive},
+                query={"path": path, "sessionId": session_id, "recursive": recursive, "node": node},
                 settled=404,
             ),
             FileAction,
         )
 
-    async def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
+    async def mkdir(self, path: str, *, session_id: str | None = None, node: str | None = None) -> FileAction:
         """Create a directory and its parents. It may already exist.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return await self._client.ask(
-            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id}), FileAction
+            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id, "node": node}),
+            FileAction,
         )
 
     async def move(
-        self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
+        self,
+        source: str,
+        target: str,
+        *,
+        overwrite: bool | None = None,
+        session_id: str | None = None,
+        node: str | None = None,
     ) -> FileMoved:
         """Move a file, a link (not its target) or a directory within a file system.
 
@@ -1302,6 +1366,7 @@ class AsyncFs(AsyncGuard):
         - `target`: New path. Missing directories are created.
         - `overwrite`: Replace an existing target.
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1309,13 +1374,19 @@ class AsyncFs(AsyncGuard):
             call(
                 "POST",
                 "/v1/fs/move",
+                query={"node": node},
                 body={"from": source, "to": target, "overwrite": overwrite, "sessionId": session_id},
             ),
             FileMoved,
         )
 
     async def upload_batch(
-        self, content: AsyncContent, *, path: str | None = None, session_id: str | None = None
+        self,
+        content: AsyncContent,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        node: str | None = None,
     ) -> Unpacked:
         """Upload a tar archive and unpack it into a directory.
 
@@ -1325,6 +1396,7 @@ class AsyncFs(AsyncGuard):
         - `content`: A tar archive; on the command line, the path of a local file.
         - `path`: Directory to unpack into; created if it does not exist.
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
         """
@@ -1332,7 +1404,7 @@ class AsyncFs(AsyncGuard):
             call(
                 "POST",
                 "/v1/fs/upload-batch",
-                query={"path": path, "sessionId": session_id},
+                query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
                 headers={"Content-Type": "application/x-tar"},
             ),
@@ -1346,14 +1418,19 @@ class AsyncProcesses(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
+    async def list(
+        self, *, owner: Literal["user", "desktop", "system"] | None = None, node: str | None = None
+    ) -> ProcessList:
         """List running and ended processes.
 
         - `owner`: Only processes of this owner.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `InvalidRequest`.
         """
-        return await self._client.ask(call("GET", "/v1/processes", query={"owner": owner}), ProcessList)
+        return await self._client.ask(
+            call("GET", "/v1/processes", query={"owner": owner, "node": node}), ProcessList
+        )
 
     async def create(
         self,
@@ -1367,6 +1444,7 @@ class AsyncProcesses(AsyncGuard):
         rows: int = 24,
         interactive: bool = False,
         hold: bool = False,
+        node: str | None = None,
     ) -> ProcessInfo:
         """Start a process that runs until it exits, is stopped, or the daemon stops.
 
@@ -1381,6 +1459,7 @@ class AsyncProcesses(AsyncGuard):
         - `rows`: Rows of the terminal.
         - `interactive`: Mark the process as interactive; it accepts input either way.
         - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1388,6 +1467,7 @@ class AsyncProcesses(AsyncGuard):
             call(
                 "POST",
                 "/v1/processes",
+                query={"node": node},
                 body={
                     "command": command,
                     "args": args,
@@ -1413,6 +1493,7 @@ class AsyncProcesses(AsyncGuard):
         env: Mapping[str, str] | None = None,
         timeout_ms: int | None = None,
         max_output_bytes: int | None = None,
+        node: str | None = None,
     ) -> ProcessRun:
         """Run a program to its end and return its output.
 
@@ -1424,6 +1505,7 @@ class AsyncProcesses(AsyncGuard):
         - `env`: Environment variables in addition to the daemon's.
         - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
         - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1431,6 +1513,7 @@ class AsyncProcesses(AsyncGuard):
             call(
                 "POST",
                 "/v1/processes/run",
+                query={"node": node},
                 body={
                     "command": command,
                     "args": args,
@@ -1444,12 +1527,16 @@ class AsyncProcesses(AsyncGuard):
             ProcessRun,
         )
 
-    async def config(self) -> ProcessConfig:
+    async def config(self, *, node: str | None = None) -> ProcessConfig:
         """Show the limits of processes.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return await self._client.ask(call("GET", "/v1/processes/config"), ProcessConfig)
+        return await self._client.ask(
+            call("GET", "/v1/processes/config", query={"node": node}), ProcessConfig
+        )
 
     async def configure(
         self,
@@ -1487,50 +1574,74 @@ class AsyncProcesses(AsyncGuard):
             ProcessConfig,
         )
 
-    async def get(self, process_id: str) -> ProcessInfo:
+    async def get(self, process_id: str, *, node: str | None = None) -> ProcessInfo:
         """Show a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`.
         """
-        return await self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
+        return await self._client.ask(
+            call("GET", f"/v1/processes/{segment(process_id)}", query={"node": node}), ProcessInfo
+        )
 
-    async def delete(self, process_id: str) -> None:
+    async def delete(self, process_id: str, *, node: str | None = None) -> None:
         """Delete an ended process and its output.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
-        await self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
+        await self._client.send(
+            call("DELETE", f"/v1/processes/{segment(process_id)}", query={"node": node}, settled=404)
+        )
 
-    async def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+    async def stop(
+        self, process_id: str, *, wait_ms: int | None = None, node: str | None = None
+    ) -> ProcessInfo:
         """Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return await self._client.ask(
-            call("POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms}), ProcessInfo
+            call(
+                "POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms, "node": node}
+            ),
+            ProcessInfo,
         )
 
-    async def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+    async def kill(
+        self, process_id: str, *, wait_ms: int | None = None, node: str | None = None
+    ) -> ProcessInfo:
         """Kill a process and everything it started (SIGKILL).
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return await self._client.ask(
-            call("POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms}), ProcessInfo
+            call(
+                "POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms, "node": node}
+            ),
+            ProcessInfo,
         )
 
     async def logs(
-        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+        self,
+        process_id: str,
+        *,
+        stream: LogStream | None = None,
+        since: int = 0,
+        tail: int | None = None,
+        node: str | None = None,
     ) -> ProcessLogs:
         """Read the output of a process, or follow it.
 
@@ -1541,6 +1652,7 @@ class AsyncProcesses(AsyncGuard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1548,13 +1660,19 @@ class AsyncProcesses(AsyncGuard):
             call(
                 "GET",
                 f"/v1/processes/{segment(process_id)}/logs",
-                query={"stream": stream, "since": since, "tail": tail},
+                query={"stream": stream, "since": since, "tail": tail, "node": node},
             ),
             ProcessLogs,
         )
 
     def follow_logs(
-        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+        self,
+        process_id: str,
+        *,
+        stream: LogStream | None = None,
+        since: int = 0,
+        tail: int | None = None,
+        node: str | None = None,
     ) -> AsyncIterator[LogEntry]:
         """Read the output of a process, or follow it.
 
@@ -1565,13 +1683,20 @@ class AsyncProcesses(AsyncGuard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return log_entries(self._client.transport, process_id, stream, since, tail)
 
     async def input(
-        self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
+        self,
+        process_id: str,
+        data: str,
+        *,
+        encoding: str | None = None,
+        eof: bool = False,
+        node: str | None = None,
     ) -> BytesWritten:
         """Write to the input of a process and wait until it is accepted.
 
@@ -1579,6 +1704,7 @@ class AsyncProcesses(AsyncGuard):
         - `data`: Data to write.
         - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
         - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1586,18 +1712,20 @@ class AsyncProcesses(AsyncGuard):
             call(
                 "POST",
                 f"/v1/processes/{segment(process_id)}/input",
+                query={"node": node},
                 body={"data": data, "encoding": encoding, "eof": eof},
                 repeatable=False,
             ),
             BytesWritten,
         )
 
-    async def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
+    async def resize(self, process_id: str, cols: int, rows: int, *, node: str | None = None) -> TerminalSize:
         """Resize the terminal of a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1605,21 +1733,49 @@ class AsyncProcesses(AsyncGuard):
             call(
                 "POST",
                 f"/v1/processes/{segment(process_id)}/terminal/resize",
+                query={"node": node},
                 body={"cols": cols, "rows": rows},
             ),
             TerminalSize,
         )
 
-    def terminal(self, process_id: str) -> AsyncTerminal:
+    def terminal(self, process_id: str, *, node: str | None = None) -> AsyncTerminal:
         """Use the terminal of a process over a WebSocket.
 
         The recent output is sent first. Several clients may watch and type at once.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return AsyncTerminal(self._client.transport, process_id)
+
+
+class AsyncNodes(AsyncGuard):
+    """List the daemons that share the log, and fence one."""
+
+    def __init__(self, client: AsyncSandboxAgent) -> None:
+        self._client = client
+
+    async def list(self) -> NodeList:
+        """List the nodes that share the log. Without a shared log, it is this daemon alone.
+
+        Raises `Unavailable`.
+        """
+        return await self._client.ask(call("GET", "/v1/nodes"), NodeList)
+
+    async def fence(self, name: str) -> None:
+        """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
+
+        This is always safe for the log. If the node still runs, its agents go on until it notices, so make
+        sure that it is gone before others continue its sessions.
+
+        - `name`: Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -
+
+        Raises `NotFound`, `Conflict`, `Unavailable`.
+        """
+        await self._client.send(call("POST", f"/v1/nodes/{segment(name)}/fence"))
 
 
 class AsyncUsage(AsyncGuard):
@@ -1690,5 +1846,6 @@ class AsyncOperations(AsyncGuard):
         self.config = AsyncConfig(client)
         self.fs = AsyncFs(client)
         self.processes = AsyncProcesses(client)
+        self.nodes = AsyncNodes(client)
         self.usage = AsyncUsage(client)
         self.system = AsyncSystem(client)

@@ -182,6 +182,7 @@ class Sessions(Guard):
         limits: Limits | None = None,
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
+        node: str | None = None,
     ) -> Session:
         """Create a session with the given id and start its agent.
 
@@ -205,6 +206,7 @@ class Sessions(Guard):
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that is asked).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -229,6 +231,7 @@ class Sessions(Guard):
                 "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
+                "node": node,
             },
         )
 
@@ -251,6 +254,7 @@ class Sessions(Guard):
         limits: Limits | None = None,
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
+        node: str | None = None,
     ) -> Session:
         """Create a session with a generated id.
 
@@ -273,6 +277,7 @@ class Sessions(Guard):
         - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that is asked).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -297,6 +302,7 @@ class Sessions(Guard):
                 "limits": limits,
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
+                "node": node,
             },
         )
 
@@ -940,16 +946,18 @@ class Config(Guard):
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
-    def get_mcp(self, directory: str, mcp_name: str) -> McpServer:
+    def get_mcp(self, directory: str, mcp_name: str, *, node: str | None = None) -> McpServer:
         """Show an MCP server of a directory.
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `NotFound`.
         """
         return self._client.ask(
-            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}), McpServer
+            call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name, "node": node}),
+            McpServer,
         )
 
     def set_mcp(
@@ -970,6 +978,7 @@ class Config(Guard):
         enabled: bool | None = None,
         timeout_ms: int | None = None,
         oauth: Mapping[str, str] | None = None,
+        node: str | None = None,
     ) -> None:
         """Add an MCP server to a directory, or replace it.
 
@@ -991,6 +1000,7 @@ class Config(Guard):
         - `enabled`: `false` leaves the server out.
         - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
         - `oauth`: Not supported: send a token in a header.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -998,7 +1008,7 @@ class Config(Guard):
             call(
                 "PUT",
                 "/v1/config/mcp",
-                query={"directory": directory, "mcpName": mcp_name},
+                query={"directory": directory, "mcpName": mcp_name, "node": node},
                 body={
                     "type": type,
                     "command": command,
@@ -1017,32 +1027,45 @@ class Config(Guard):
             )
         )
 
-    def delete_mcp(self, directory: str, mcp_name: str) -> None:
+    def delete_mcp(self, directory: str, mcp_name: str, *, node: str | None = None) -> None:
         """Remove an MCP server from a directory. Sessions that have it keep it.
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`.
         """
         self._client.send(
-            call("DELETE", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name}, settled=404)
+            call(
+                "DELETE",
+                "/v1/config/mcp",
+                query={"directory": directory, "mcpName": mcp_name, "node": node},
+                settled=404,
+            )
         )
 
-    def get_skills(self, directory: str, skill_name: str) -> SkillsConfig:
+    def get_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> SkillsConfig:
         """Show an entry of the skills of a directory.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `NotFound`.
         """
         return self._client.ask(
-            call("GET", "/v1/config/skills", query={"directory": directory, "skillName": skill_name}),
+            call(
+                "GET",
+                "/v1/config/skills",
+                query={"directory": directory, "skillName": skill_name, "node": node},
+            ),
             SkillsConfig,
         )
 
-    def set_skills(self, directory: str, skill_name: str, sources: Sequence[SkillSource]) -> None:
+    def set_skills(
+        self, directory: str, skill_name: str, sources: Sequence[SkillSource], *, node: str | None = None
+    ) -> None:
         """Add skills to a directory, or replace them.
 
         Sessions that are created in the directory from then on get them. Their sources are read at that
@@ -1051,6 +1074,7 @@ class Config(Guard):
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
         - `sources`: Where the skills come from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1058,16 +1082,17 @@ class Config(Guard):
             call(
                 "PUT",
                 "/v1/config/skills",
-                query={"directory": directory, "skillName": skill_name},
+                query={"directory": directory, "skillName": skill_name, "node": node},
                 body={"sources": sources},
             )
         )
 
-    def delete_skills(self, directory: str, skill_name: str) -> None:
+    def delete_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> None:
         """Remove skills from a directory. Sessions that have them keep them.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`.
         """
@@ -1075,7 +1100,7 @@ class Config(Guard):
             call(
                 "DELETE",
                 "/v1/config/skills",
-                query={"directory": directory, "skillName": skill_name},
+                query={"directory": directory, "skillName": skill_name, "node": node},
                 settled=404,
             )
         )
@@ -1094,6 +1119,7 @@ class Fs(Guard):
         session_id: str | None = None,
         limit: int = 1000,
         cursor: str | None = None,
+        node: str | None = None,
     ) -> EntryPage:
         """List a directory, sorted by name: all entries as a list, or pages with `limit`.
 
@@ -1101,6 +1127,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `limit`: Entries per page. Without it, the response is a list of all entries.
         - `cursor`: `nextCursor` of the previous page.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1108,31 +1135,35 @@ class Fs(Guard):
             call(
                 "GET",
                 "/v1/fs/entries",
-                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor},
+                query={"path": path, "sessionId": session_id, "limit": limit, "cursor": cursor, "node": node},
             ),
             EntryPage,
         )
 
-    def stat(self, path: str, *, session_id: str | None = None) -> FileStat:
+    def stat(self, path: str, *, session_id: str | None = None, node: str | None = None) -> FileStat:
         """Show the type, size and times of a path.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return self._client.ask(
-            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id}), FileStat
+            call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id, "node": node}), FileStat
         )
 
-    def read(self, path: str, *, session_id: str | None = None, range: str | None = None) -> Download:
+    def read(
+        self, path: str, *, session_id: str | None = None, range: str | None = None, node: str | None = None
+    ) -> Download:
         """Read a file or a range of it.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `range`: Part of the file, e.g. `bytes=0-99`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`.
@@ -1140,12 +1171,20 @@ class Fs(Guard):
         return Download(
             self._client.transport,
             call(
-                "GET", "/v1/fs/file", query={"path": path, "sessionId": session_id}, headers={"Range": range}
+                "GET",
+                "/v1/fs/file",
+                query={"path": path, "sessionId": session_id, "node": node},
+                headers={"Range": range},
             ),
         )
 
     def download(
-        self, *, path: str | None = None, session_id: str | None = None, format: Literal["tar", "zip"] = "tar"
+        self,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        format: Literal["tar", "zip"] = "tar",
+        node: str | None = None,
     ) -> Download:
         """Download a directory as an archive, packed while it is sent.
 
@@ -1155,12 +1194,17 @@ class Fs(Guard):
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
         - `format`: Format of the archive.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return Download(
             self._client.transport,
-            call("GET", "/v1/fs/download", query={"path": path, "sessionId": session_id, "format": format}),
+            call(
+                "GET",
+                "/v1/fs/download",
+                query={"path": path, "sessionId": session_id, "format": format, "node": node},
+            ),
         )
 
     def search(
@@ -1175,6 +1219,7 @@ class Fs(Guard):
         ignored: bool = False,
         limit: int = 200,
         timeout_ms: int = 10000,
+        node: str | None = None,
     ) -> SearchResult:
         """Search names and contents below a directory. `truncated` means that there may be more matches.
 
@@ -1189,6 +1234,7 @@ class Fs(Guard):
         - `ignored`: Include files ignored by .gitignore.
         - `limit`: Most matches to return.
         - `timeout_ms`: Time limit in milliseconds.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1206,12 +1252,15 @@ class Fs(Guard):
                     "ignored": ignored,
                     "limit": limit,
                     "timeoutMs": timeout_ms,
+                    "node": node,
                 },
             ),
             SearchResult,
         )
 
-    def watch(self, *, path: str | None = None, session_id: str | None = None) -> Iterator[FileChange | None]:
+    def watch(
+        self, *, path: str | None = None, session_id: str | None = None, node: str | None = None
+    ) -> Iterator[FileChange | None]:
         """Stream changes below a directory, starting now.
 
         Each frame is a change: `path`, `change` (`created`, `modified`, `deleted`) and `entryType`. A frame
@@ -1220,13 +1269,20 @@ class Fs(Guard):
 
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return file_changes(self._client.transport, path, session_id)
 
     def write(
-        self, path: str, content: Content, *, session_id: str | None = None, if_match: str | None = None
+        self,
+        path: str,
+        content: Content,
+        *,
+        session_id: str | None = None,
+        if_match: str | None = None,
+        node: str | None = None,
     ) -> FileWritten:
         """Write a file atomically. Creates missing directories, follows links and keeps the mode.
 
@@ -1235,6 +1291,7 @@ class Fs(Guard):
         - `content`: Content of the file; on the command line, the path of a local file.
         - `session_id`: Session whose directory relative paths start from.
         - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`.
@@ -1243,20 +1300,23 @@ class Fs(Guard):
             call(
                 "PUT",
                 "/v1/fs/file",
-                query={"path": path, "sessionId": session_id},
+                query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
                 headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
             ),
             FileWritten,
         )
 
-    def delete(self, path: str, *, session_id: str | None = None, recursive: bool = False) -> FileAction:
+    def delete(
+        self, path: str, *, session_id: str | None = None, recursive: bool = False, node: str | None = None
+    ) -> FileAction:
         """Delete a file, a link (not its target) or a directory.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `recursive`: Also delete a directory that is not empty.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1264,27 +1324,35 @@ class Fs(Guard):
             call(
                 "DELETE",
                 "/v1/fs/entry",
-                query={"path": path, "sessionId": session_id, "recursive": recursive},
+                query={"path": path, "sessionId": session_id, "recursive": recursive, "node": node},
                 settled=404,
             ),
             FileAction,
         )
 
-    def mkdir(self, path: str, *, session_id: str | None = None) -> FileAction:
+    def mkdir(self, path: str, *, session_id: str | None = None, node: str | None = None) -> FileAction:
         """Create a directory and its parents. It may already exist.
 
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
         return self._client.ask(
-            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id}), FileAction
+            call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id, "node": node}),
+            FileAction,
         )
 
     def move(
-        self, source: str, target: str, *, overwrite: bool | None = None, session_id: str | None = None
+        self,
+        source: str,
+        target: str,
+        *,
+        overwrite: bool | None = None,
+        session_id: str | None = None,
+        node: str | None = None,
     ) -> FileMoved:
         """Move a file, a link (not its target) or a directory within a file system.
 
@@ -1292,6 +1360,7 @@ class Fs(Guard):
         - `target`: New path. Missing directories are created.
         - `overwrite`: Replace an existing target.
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
         """
@@ -1299,13 +1368,19 @@ class Fs(Guard):
             call(
                 "POST",
                 "/v1/fs/move",
+                query={"node": node},
                 body={"from": source, "to": target, "overwrite": overwrite, "sessionId": session_id},
             ),
             FileMoved,
         )
 
     def upload_batch(
-        self, content: Content, *, path: str | None = None, session_id: str | None = None
+        self,
+        content: Content,
+        *,
+        path: str | None = None,
+        session_id: str | None = None,
+        node: str | None = None,
     ) -> Unpacked:
         """Upload a tar archive and unpack it into a directory.
 
@@ -1315,6 +1390,7 @@ class Fs(Guard):
         - `content`: A tar archive; on the command line, the path of a local file.
         - `path`: Directory to unpack into; created if it does not exist.
         - `session_id`: Session whose directory relative paths start from.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
         """
@@ -1322,7 +1398,7 @@ class Fs(Guard):
             call(
                 "POST",
                 "/v1/fs/upload-batch",
-                query={"path": path, "sessionId": session_id},
+                query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
                 headers={"Content-Type": "application/x-tar"},
             ),
@@ -1336,14 +1412,19 @@ class Processes(Guard):
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
-    def list(self, *, owner: Literal["user", "desktop", "system"] | None = None) -> ProcessList:
+    def list(
+        self, *, owner: Literal["user", "desktop", "system"] | None = None, node: str | None = None
+    ) -> ProcessList:
         """List running and ended processes.
 
         - `owner`: Only processes of this owner.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `InvalidRequest`.
         """
-        return self._client.ask(call("GET", "/v1/processes", query={"owner": owner}), ProcessList)
+        return self._client.ask(
+            call("GET", "/v1/processes", query={"owner": owner, "node": node}), ProcessList
+        )
 
     def create(
         self,
@@ -1357,6 +1438,7 @@ class Processes(Guard):
         rows: int = 24,
         interactive: bool = False,
         hold: bool = False,
+        node: str | None = None,
     ) -> ProcessInfo:
         """Start a process that runs until it exits, is stopped, or the daemon stops.
 
@@ -1371,6 +1453,7 @@ class Processes(Guard):
         - `rows`: Rows of the terminal.
         - `interactive`: Mark the process as interactive; it accepts input either way.
         - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1378,6 +1461,7 @@ class Processes(Guard):
             call(
                 "POST",
                 "/v1/processes",
+                query={"node": node},
                 body={
                     "command": command,
                     "args": args,
@@ -1403,6 +1487,7 @@ class Processes(Guard):
         env: Mapping[str, str] | None = None,
         timeout_ms: int | None = None,
         max_output_bytes: int | None = None,
+        node: str | None = None,
     ) -> ProcessRun:
         """Run a program to its end and return its output.
 
@@ -1414,6 +1499,7 @@ class Processes(Guard):
         - `env`: Environment variables in addition to the daemon's.
         - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
         - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1421,6 +1507,7 @@ class Processes(Guard):
             call(
                 "POST",
                 "/v1/processes/run",
+                query={"node": node},
                 body={
                     "command": command,
                     "args": args,
@@ -1434,12 +1521,14 @@ class Processes(Guard):
             ProcessRun,
         )
 
-    def config(self) -> ProcessConfig:
+    def config(self, *, node: str | None = None) -> ProcessConfig:
         """Show the limits of processes.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return self._client.ask(call("GET", "/v1/processes/config"), ProcessConfig)
+        return self._client.ask(call("GET", "/v1/processes/config", query={"node": node}), ProcessConfig)
 
     def configure(
         self,
@@ -1477,50 +1566,70 @@ class Processes(Guard):
             ProcessConfig,
         )
 
-    def get(self, process_id: str) -> ProcessInfo:
+    def get(self, process_id: str, *, node: str | None = None) -> ProcessInfo:
         """Show a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`.
         """
-        return self._client.ask(call("GET", f"/v1/processes/{segment(process_id)}"), ProcessInfo)
+        return self._client.ask(
+            call("GET", f"/v1/processes/{segment(process_id)}", query={"node": node}), ProcessInfo
+        )
 
-    def delete(self, process_id: str) -> None:
+    def delete(self, process_id: str, *, node: str | None = None) -> None:
         """Delete an ended process and its output.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
-        self._client.send(call("DELETE", f"/v1/processes/{segment(process_id)}", settled=404))
+        self._client.send(
+            call("DELETE", f"/v1/processes/{segment(process_id)}", query={"node": node}, settled=404)
+        )
 
-    def stop(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+    def stop(self, process_id: str, *, wait_ms: int | None = None, node: str | None = None) -> ProcessInfo:
         """Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return self._client.ask(
-            call("POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms}), ProcessInfo
+            call(
+                "POST", f"/v1/processes/{segment(process_id)}/stop", query={"waitMs": wait_ms, "node": node}
+            ),
+            ProcessInfo,
         )
 
-    def kill(self, process_id: str, *, wait_ms: int | None = None) -> ProcessInfo:
+    def kill(self, process_id: str, *, wait_ms: int | None = None, node: str | None = None) -> ProcessInfo:
         """Kill a process and everything it started (SIGKILL).
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return self._client.ask(
-            call("POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms}), ProcessInfo
+            call(
+                "POST", f"/v1/processes/{segment(process_id)}/kill", query={"waitMs": wait_ms, "node": node}
+            ),
+            ProcessInfo,
         )
 
     def logs(
-        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+        self,
+        process_id: str,
+        *,
+        stream: LogStream | None = None,
+        since: int = 0,
+        tail: int | None = None,
+        node: str | None = None,
     ) -> ProcessLogs:
         """Read the output of a process, or follow it.
 
@@ -1531,6 +1640,7 @@ class Processes(Guard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
@@ -1538,13 +1648,19 @@ class Processes(Guard):
             call(
                 "GET",
                 f"/v1/processes/{segment(process_id)}/logs",
-                query={"stream": stream, "since": since, "tail": tail},
+                query={"stream": stream, "since": since, "tail": tail, "node": node},
             ),
             ProcessLogs,
         )
 
     def follow_logs(
-        self, process_id: str, *, stream: LogStream | None = None, since: int = 0, tail: int | None = None
+        self,
+        process_id: str,
+        *,
+        stream: LogStream | None = None,
+        since: int = 0,
+        tail: int | None = None,
+        node: str | None = None,
     ) -> Iterator[LogEntry]:
         """Read the output of a process, or follow it.
 
@@ -1555,13 +1671,20 @@ class Processes(Guard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
         """
         return log_entries(self._client.transport, process_id, stream, since, tail)
 
     def input(
-        self, process_id: str, data: str, *, encoding: str | None = None, eof: bool = False
+        self,
+        process_id: str,
+        data: str,
+        *,
+        encoding: str | None = None,
+        eof: bool = False,
+        node: str | None = None,
     ) -> BytesWritten:
         """Write to the input of a process and wait until it is accepted.
 
@@ -1569,6 +1692,7 @@ class Processes(Guard):
         - `data`: Data to write.
         - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
         - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1576,18 +1700,20 @@ class Processes(Guard):
             call(
                 "POST",
                 f"/v1/processes/{segment(process_id)}/input",
+                query={"node": node},
                 body={"data": data, "encoding": encoding, "eof": eof},
                 repeatable=False,
             ),
             BytesWritten,
         )
 
-    def resize(self, process_id: str, cols: int, rows: int) -> TerminalSize:
+    def resize(self, process_id: str, cols: int, rows: int, *, node: str | None = None) -> TerminalSize:
         """Resize the terminal of a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1595,21 +1721,49 @@ class Processes(Guard):
             call(
                 "POST",
                 f"/v1/processes/{segment(process_id)}/terminal/resize",
+                query={"node": node},
                 body={"cols": cols, "rows": rows},
             ),
             TerminalSize,
         )
 
-    def terminal(self, process_id: str) -> Terminal:
+    def terminal(self, process_id: str, *, node: str | None = None) -> Terminal:
         """Use the terminal of a process over a WebSocket.
 
         The recent output is sent first. Several clients may watch and type at once.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return Terminal(self._client.transport, process_id)
+
+
+class Nodes(Guard):
+    """List the daemons that share the log, and fence one."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def list(self) -> NodeList:
+        """List the nodes that share the log. Without a shared log, it is this daemon alone.
+
+        Raises `Unavailable`.
+        """
+        return self._client.ask(call("GET", "/v1/nodes"), NodeList)
+
+    def fence(self, name: str) -> None:
+        """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
+
+        This is always safe for the log. If the node still runs, its agents go on until it notices, so make
+        sure that it is gone before others continue its sessions.
+
+        - `name`: Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -
+
+        Raises `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(call("POST", f"/v1/nodes/{segment(name)}/fence"))
 
 
 class Usage(Guard):
@@ -1680,5 +1834,6 @@ class Operations(Guard):
         self.config = Config(client)
         self.fs = Fs(client)
         self.processes = Processes(client)
+        self.nodes = Nodes(client)
         self.usage = Usage(client)
         self.system = System(client)

@@ -1,0 +1,142 @@
+"""One log, several nodes: what becomes of sessions when nodes die, stop answering, come back or leave."""
+
+from __future__ import annotations
+
+from tests.cluster.logs import Logs
+from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
+from tests.daemons import agent_pids, gone_within, refusal, types, wait_until
+
+
+def test_a_session_runs_on_the_node_that_created_it(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    elsewhere = two.client.post("/v1/sessions/there", {"agent": "mock", "node": "one"})
+    assert elsewhere.status_code == 200, elsewhere.text
+    assert [node.client.info(id)["node"] for node in (one, two) for id in (session, "there")] == ["one"] * 4
+    assert len(agent_pids(one)) == 2
+    assert agent_pids(two) == []
+    assert refusal(two.client.post(f"/v1/sessions/{session}", {"agent": "mock"})) == (
+        409,
+        "session_already_exists",
+    )
+
+
+def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with two.client.follow(session) as reader:
+        one.client.send(session, "pace 100000 5")
+        seen = reader.until_agent_speaks()
+        one.kill()
+        seen += reader.until(is_unknown)
+    assert seen == two.client.events(session)
+    assert states(two) == {"one": "fenced", "two": "live"}
+    wait_until(lambda: two.client.info(session)["state"] == "idle")
+    # Only the node that has its files can go on.
+    refused = two.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
+    assert refusal(refused) == (503, "unavailable")
+    one.start()
+    assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+
+
+def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
+    one = nodes.start("one", "--lease-seconds", "600")
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    queued = one.client.send(session, "hello")
+    one.kill()
+    one.start()
+    with one.client.follow(session) as reader:
+        reader.until(lambda event: event["type"] == "turn.ended" and event["data"]["turn_id"] == queued)
+    assert outcomes(one.client.events(session)) == ["outcome_unknown", "end_turn"]
+
+
+def test_a_replacement_takes_the_name_when_the_lease_is_over(nodes: Nodes) -> None:
+    one = nodes.start("one", "--lease-seconds", "5")
+    session = one.client.create()
+    one.client.turn(session, "hello")
+    one.kill()
+    other = nodes.start("one", disk="another disk")
+    assert "waiting" in other.said()
+    refused = other.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
+    assert refusal(refused) == (409, "conflict")
+    assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
+
+
+def test_a_second_node_of_a_live_name_waits_and_fences_nobody(nodes: Nodes) -> None:
+    one = nodes.start("one")
+    second = nodes.new("one", disk="another disk")
+    second.launch()
+    wait_until(lambda: second.said().count("waiting") >= 2)
+    assert states(one) == {"one": "live"}
+    assert second.stop() == 0
+    session = one.client.create()
+    assert outcomes(one.client.turn(session, "hello")) == ["end_turn"]
+
+
+def test_a_node_that_leaves_is_replaced_at_once(nodes: Nodes) -> None:
+    one = nodes.start("one", "--lease-seconds", "600")
+    session = one.client.create()
+    one.client.turn(session, "hello")
+    assert one.stop() == 0
+    other = nodes.start("one", "--lease-seconds", "600", disk="another disk")
+    assert "waiting" not in other.said()
+    assert other.client.info(session)["state"] == "idle"
+
+
+def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with two.client.follow(session) as reader:
+        one.client.send(session, "pace 100000 5")
+        reader.until_agent_speaks()
+        agents = agent_pids(one)
+        one.pause()
+        closed = reader.until(is_unknown)[-1]["sequence"]
+        one.resume()
+        wait_for_state(two, "one", "live")
+    assert gone_within(agents, 2) == []
+    wait_until(lambda: one.client.get("/v1/ready").status_code == 200)
+    # It has joined again, and goes on where the other one has closed it.
+    assert outcomes(one.client.turn(session, "hello")) == ["end_turn"]
+    events = two.client.events(session)
+    assert types(events[closed - 1 : closed + 1]) == ["turn.ended", "turn.started"]
+
+
+def test_an_operator_need_not_wait_for_the_lease(nodes: Nodes) -> None:
+    one, two = nodes.start("one", "--lease-seconds", "600"), nodes.start("two")
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    one.kill()
+    assert refusal(two.client.post("/v1/nodes/nobody/fence")) == (404, "not_found")
+    assert refusal(two.client.post("/v1/nodes/two/fence")) == (409, "conflict")
+    assert two.client.post("/v1/nodes/one/fence").status_code == 204
+    with two.client.follow(session) as reader:
+        reader.until(is_unknown)
+
+
+def test_a_log_that_went_back_stops_the_daemon(nodes: Nodes, logs: Logs) -> None:
+    one = nodes.start("one")
+    session = one.client.create()
+    logs.server.execute("UPDATE nodes SET writes = writes - 1", nodes.url.rpartition("/")[2])
+    before = one.client.events(session)
+    refused = one.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
+    assert refusal(refused) == (503, "unavailable")
+    assert one.ended() == 1
+    assert "acknowledged" in one.said()
+    two = nodes.start("two")
+    assert two.client.events(session) == before
+
+
+def test_requests_for_another_machine_are_refused(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    asked: dict[str, dict[str, str]] = {
+        "/v1/fs/entries": {"path": "/"},
+        "/v1/processes": {},
+        "/v1/config/skills": {"directory": "/", "skillName": "x"},
+    }
+    for path, query in asked.items():
+        refused = one.client.get(path, **query, node="two")
+        assert refusal(refused) == (409, "conflict")
+        assert refused.json()["node"] == "two"
+    assert two.client.get("/v1/fs/entries", path="/", node="two").status_code == 200
