@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from .fleet_parser import add_fleet
 from .operation_commands import add_operations
 from .own_commands import (
     add_acp,
@@ -72,6 +73,7 @@ def parser(*, server_alone: bool = False) -> Parser:
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)
+    add_fleet(commands)
     groups = add_operations(commands)
     add_to_sessions(groups["sessions"])
     add_tools(commands)

@@ -1,0 +1,9 @@
+"""A control plane for sandboxes that share a log: starts one when a session needs it, ends idle ones, replaces dead ones.
+
+It uses the public API of the daemons and a `Provider`, and keeps no state of its own: what exists is asked of the provider, what
+happened is in the log. The daemon never imports it.
+"""
+
+from .provider import Provider, Sandbox, SandboxSpec, SandboxState
+
+__all__ = ["Provider", "Sandbox", "SandboxSpec", "SandboxState"]

@@ -1,0 +1,214 @@
+"""The part of Docker's Engine API that sandboxes need, over the engine's Unix socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+from msgspec import Struct, field
+
+from ..errors import SandboxAgentError, Unavailable
+
+API = "/v1.41"
+"""The version of Docker 20.10; newer engines speak it, too."""
+ASK_SECONDS = 60.0
+
+T = TypeVar("T")
+
+
+class Published(Struct, frozen=True, rename="pascal"):
+    host_port: str
+
+
+class ContainerState(Struct, frozen=True, rename="pascal"):
+    status: str
+    """`created`, `running`, `exited`, `dead` and so on."""
+
+
+class Network(Struct, frozen=True, rename="pascal"):
+    ports: dict[str, list[Published] | None] = {}
+
+
+class Container(Struct, frozen=True, rename="pascal"):
+    """What the engine tells when a container is inspected."""
+
+    id: str
+    state: ContainerState
+    network_settings: Network
+
+
+class ListedContainer(Struct, frozen=True, rename="pascal"):
+    labels: dict[str, str] | None = None
+
+
+class Volume(Struct, frozen=True, rename="pascal"):
+    name: str
+    labels: dict[str, str] | None = None
+
+
+class _Volumes(Struct, frozen=True, rename="pascal"):
+    volumes: list[Volume] | None = None
+
+
+class Mount(Struct, frozen=True, rename="pascal"):
+    type: str
+    source: str
+    target: str
+    read_only: bool = False
+
+
+class HostConfig(Struct, frozen=True, rename="pascal"):
+    mounts: list[Mount]
+    port_bindings: dict[str, list[dict[str, str]]]
+    network_mode: str = "default"
+    restart_policy: dict[str, str] = {"Name": "no"}
+
+
+class ContainerSpec(Struct, frozen=True, rename="pascal"):
+    image: str
+    cmd: list[str]
+    env: list[str]
+    labels: dict[str, str]
+    exposed_ports: dict[str, dict[str, str]]
+    host_config: HostConfig
+    stop_timeout: int
+
+
+class _NewVolume(Struct, frozen=True, rename="pascal"):
+    name: str
+    labels: dict[str, str]
+
+
+class _Said(Struct, frozen=True):
+    message: str = field(default="")
+
+
+class EngineRefused(SandboxAgentError):
+    """The engine answered with an error."""
+
+    type, status, title = "internal", 500, "Docker refused"
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"docker answered {code}: {message}")
+        self.code = code
+
+
+class Engine:
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+        transport = httpx2.AsyncHTTPTransport(uds=str(socket))
+        self._http = httpx2.AsyncClient(transport=transport, base_url="http://docker", timeout=ASK_SECONDS)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    # -- containers -----------------------------------------------------------------------------
+
+    async def container(self, name: str) -> Container | None:
+        return await self._found("GET", f"/containers/{quote(name)}/json", Container)
+
+    async def containers(self, label: str) -> list[ListedContainer]:
+        query = {"all": "true", "filters": _filter(label)}
+        return _decoded(await self._ask("GET", "/containers/json", query=query), list[ListedContainer])
+
+    async def create(self, name: str, spec: ContainerSpec) -> bool:
+        """Create a container; False if its name is taken."""
+        try:
+            await self._ask("POST", "/containers/create", query={"name": name}, body=spec)
+        except EngineRefused as refused:
+            if refused.code == 409:
+                return False
+            raise
+        return True
+
+    async def start(self, name: str) -> None:
+        await self._ask("POST", f"/containers/{quote(name)}/start")
+
+    async def stop(self, name: str, seconds: float) -> None:
+        """End its first process with SIGTERM, and after these seconds with SIGKILL."""
+        await self._unless_gone(
+            "POST", f"/containers/{quote(name)}/stop", {"t": str(round(seconds))}, seconds + ASK_SECONDS
+        )
+
+    async def delete(self, name: str) -> None:
+        await self._unless_gone("DELETE", f"/containers/{quote(name)}", {"force": "true"})
+
+    # -- volumes --------------------------------------------------------------------------------
+
+    async def volumes(self, label: str) -> list[Volume]:
+        content = await self._ask("GET", "/volumes", query={"filters": _filter(label)})
+        return _decoded(content, _Volumes).volumes or []
+
+    async def volume(self, name: str) -> Volume | None:
+        return await self._found("GET", f"/volumes/{quote(name)}", Volume)
+
+    async def create_volume(self, name: str, labels: dict[str, str]) -> None:
+        """Create a volume, or keep the one that there is."""
+        await self._ask("POST", "/volumes/create", body=_NewVolume(name, labels))
+
+    async def delete_volume(self, name: str) -> None:
+        await self._unless_gone("DELETE", f"/volumes/{quote(name)}")
+
+    # -- requests -------------------------------------------------------------------------------
+
+    async def _found(self, method: str, path: str, kind: type[T]) -> T | None:
+        try:
+            return _decoded(await self._ask(method, path), kind)
+        except EngineRefused as refused:
+            if refused.code == 404:
+                return None
+            raise
+
+    async def _unless_gone(
+        self, method: str, path: str, query: dict[str, str] | None = None, seconds: float = ASK_SECONDS
+    ) -> None:
+        try:
+            await self._ask(method, path, query=query, seconds=seconds)
+        except EngineRefused as refused:
+            if refused.code != 404:
+                raise
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Struct | None = None,
+        seconds: float = ASK_SECONDS,
+    ) -> bytes:
+        headers = {"content-type": "application/json"} if body is not None else {}
+        content = msgspec.json.encode(body) if body is not None else None
+        try:
+            answer = await self._http.request(
+                method, API + path, params=query, content=content, headers=headers, timeout=seconds
+            )
+        except httpx2.HTTPError as error:
+            raise Unavailable(
+                f"docker does not answer at {self._socket}: {error or type(error).__name__}"
+            ) from None
+        # 304: it is in this state already.
+        if answer.status_code >= 400:
+            raise EngineRefused(answer.status_code, _message(answer.content))
+        return answer.content
+
+
+def _filter(label: str) -> str:
+    return msgspec.json.encode({"label": [label]}).decode()
+
+
+def _message(content: bytes) -> str:
+    try:
+        return msgspec.json.decode(content, type=_Said).message
+    except msgspec.DecodeError:
+        return "no message"
+
+
+def _decoded(content: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError as error:
+        raise Unavailable(f"docker gave an answer of another shape: {error}") from None

@@ -1,0 +1,299 @@
+"""The fleet: which sandboxes run. Starts them on demand, ends idle ones, replaces those that died or no longer answer.
+
+One of them, the gateway, has the fleet's own name and always runs, so that there is always a node that can read the log.
+
+All that is kept here are times and work in progress. A fleet program that is killed loses neither sandboxes nor sessions: the next
+one finds the sandboxes at the provider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+from msgspec import Struct
+
+from ..client import AsyncSandboxAgent, Retry
+from ..client.call import Address
+from ..errors import SandboxAgentError, Unavailable
+from .provider import START_SECONDS, Provider, Sandbox, SandboxSpec
+
+logger = logging.getLogger("sandbox_agent.fleet")
+
+ASK_SECONDS = 10.0
+POLL_SECONDS = 0.05
+HUNG_SECONDS = 60.0
+"""How long a sandbox may run without being a live node before it is replaced. A lease is shorter, an outage of the database may
+not be: while no node is live, none is replaced."""
+MOST_BACKOFF_SECONDS = 60.0
+
+Found = TypeVar("Found")
+
+
+class FleetSettings(Struct, frozen=True, kw_only=True):
+    name: str
+    """The name of the fleet and of its gateway."""
+    token: str
+    token_file: Path
+    database_url_file: Path
+    secrets_key_file: Path | None = None
+    flags: tuple[str, ...] = ()
+    """Flags of every daemon."""
+    gateway_flags: tuple[str, ...] = ()
+    idle_seconds: float = 900.0
+    """Stop a sandbox in which nothing has happened for this long."""
+    most_sandboxes: int = 20
+    """How many may run at once, besides the gateway."""
+    look_seconds: float = 2.0
+
+
+class Activity(Struct, frozen=True):
+    """What a node has done so far. As long as it is the same, nothing has happened."""
+
+    turns_running: float
+    events_committed: float
+    processes_running: int
+
+    @property
+    def is_busy(self) -> bool:
+        return self.turns_running > 0 or self.processes_running > 0
+
+
+class Watched(Struct):
+    """What the fleet has seen of a sandbox."""
+
+    activity: Activity | None = None
+    active_at: float = 0.0
+    """When something last happened in it."""
+    missing_since: float | None = None
+    """Since when it runs and is not a live node."""
+    failures: int = 0
+    retry_at: float = 0.0
+
+
+class Fleet:
+    def __init__(self, provider: Provider, settings: FleetSettings, http: httpx2.AsyncClient) -> None:
+        self._provider = provider
+        self._settings = settings
+        self._http = http
+        self._watched: dict[str, Watched] = {}
+        self._work: dict[str, asyncio.Task[Any]] = {}
+        """What is being done with a sandbox: one thing at a time."""
+
+    @property
+    def gateway(self) -> str:
+        return self._settings.name
+
+    # -- on demand ------------------------------------------------------------------------------
+
+    async def get(self, name: str) -> Sandbox | None:
+        """The sandbox of this name, if this fleet has it."""
+        return await self._provider.get(name)
+
+    async def started(self, name: str) -> Sandbox:
+        """The sandbox of this name. If it does not run, it is started, and its daemon is ready."""
+        self._watch_of(name).active_at = time.monotonic()
+        if name not in self._work:
+            found = await self._provider.get(name)
+            if found is not None and found.state == "running":
+                return found
+        return await self._alone(name, lambda: self._start(name))
+
+    async def _start(self, name: str) -> Sandbox:
+        found = await self._provider.get(name)
+        if found is None or found.state != "running":
+            await self._require_room(name)
+        settings = self._settings
+        flags = (*settings.flags, *(settings.gateway_flags if name == self.gateway else ()))
+        sandbox = await self._provider.start(
+            SandboxSpec(
+                name=name,
+                token_file=settings.token_file,
+                database_url_file=settings.database_url_file,
+                secrets_key_file=settings.secrets_key_file,
+                flags=flags,
+            )
+        )
+        await self._until_ready(sandbox)
+        self._watched[name] = Watched(active_at=time.monotonic())
+        return sandbox
+
+    async def _require_room(self, name: str) -> None:
+        running = {found.name for found in await self._provider.list() if found.state == "running"}
+        others = (running | self._work.keys()) - {self.gateway, name}
+        if name != self.gateway and len(others) >= self._settings.most_sandboxes:
+            raise Unavailable(
+                f"{len(others)} sandboxes are running, which is the limit: stop one, or wait until one is idle",
+                retryAfter=30,
+                limit=self._settings.most_sandboxes,
+            )
+
+    async def _until_ready(self, sandbox: Sandbox) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                await self._client(sandbox).system.ready()
+                return
+            except SandboxAgentError as error:
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        f"sandbox {sandbox.name} is not ready: {error}", node=sandbox.name
+                    ) from None
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _alone(self, name: str, work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
+        """Do one thing with a sandbox at a time. It goes on when the caller is cancelled: others may wait for it."""
+        while (busy := self._work.get(name)) is not None:
+            await asyncio.wait({busy})
+        task = asyncio.get_running_loop().create_task(work())
+        self._work[name] = task
+        task.add_done_callback(lambda done: self._finished(name, done))
+        return await asyncio.shield(task)
+
+    def _finished(self, name: str, task: asyncio.Task[Any]) -> None:
+        del self._work[name]
+        if not task.cancelled():
+            task.exception()  # whoever waits gets it; perhaps nobody does any more
+
+    def _watch_of(self, name: str) -> Watched:
+        return self._watched.setdefault(name, Watched(active_at=time.monotonic()))
+
+    # -- watching -------------------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Look after the sandboxes until cancelled."""
+        while True:
+            try:
+                await self._look()
+            except SandboxAgentError as error:
+                logger.warning("the sandboxes cannot be watched: %s", error)
+            await asyncio.sleep(self._settings.look_seconds)
+
+    async def close(self) -> None:
+        """Wait for what is being done. Each thing takes bounded time, and half of it would be worse."""
+        await asyncio.gather(*self._work.values(), return_exceptions=True)
+
+    async def _look(self) -> None:
+        sandboxes = {sandbox.name: sandbox for sandbox in await self._provider.list()}
+        for name in self._watched.keys() - sandboxes.keys() - self._work.keys():
+            del self._watched[name]
+        gateway = sandboxes.pop(self.gateway, None)
+        gateway = await self._look_after_gateway(gateway)
+        live = None if gateway is None else await self._live_nodes(gateway)
+        looks = [
+            self._look_at(sandbox, live) for sandbox in sandboxes.values() if sandbox.name not in self._work
+        ]
+        await asyncio.gather(*looks)
+
+    async def _look_after_gateway(self, gateway: Sandbox | None) -> Sandbox | None:
+        if self.gateway in self._work:
+            return gateway if gateway and gateway.state == "running" else None
+        if gateway is None or gateway.state != "running":
+            await self._revive(self.gateway)
+            return await self._provider.get(self.gateway)
+        return gateway
+
+    async def _live_nodes(self, gateway: Sandbox) -> frozenset[str] | None:
+        """The names of the live nodes; None if nobody knows."""
+        watched = self._watch_of(self.gateway)
+        try:
+            listed = await self._client(gateway).nodes.list()
+        except SandboxAgentError as error:
+            logger.warning("the gateway does not answer: %s", error)
+            await self._replace_if_hung(self.gateway, watched)
+            return None
+        watched.missing_since = None
+        return frozenset(node.name for node in listed.nodes if node.state == "live")
+
+    async def _look_at(self, sandbox: Sandbox, live: frozenset[str] | None) -> None:
+        watched = self._watch_of(sandbox.name)
+        if sandbox.state == "dead":
+            await self._revive(sandbox.name)
+        elif sandbox.state == "running" and live is not None:
+            if sandbox.name not in live:
+                await self._replace_if_hung(sandbox.name, watched)
+                return
+            watched.missing_since = None
+            await self._stop_if_idle(sandbox, watched)
+
+    async def _revive(self, name: str) -> None:
+        """Start a sandbox that should run. One that dies again and again is tried less and less often."""
+        watched = self._watch_of(name)
+        if time.monotonic() < watched.retry_at:
+            return
+        failures = watched.failures + 1
+        if name != self.gateway:
+            logger.warning("sandbox %s has died; replacing it", name)
+        await self._tried(name, lambda: self._start(name))
+        watched = self._watch_of(name)
+        watched.failures = failures
+        watched.retry_at = time.monotonic() + min(2.0**failures, MOST_BACKOFF_SECONDS)
+
+    async def _replace_if_hung(self, name: str, watched: Watched) -> None:
+        now = time.monotonic()
+        if watched.missing_since is None:
+            watched.missing_since = now
+        if now - watched.missing_since < HUNG_SECONDS:
+            return
+        logger.warning("sandbox %s runs and does not answer; replacing it", name)
+        watched.missing_since = None
+
+        async def replace() -> Sandbox:
+            await self._provider.stop(name)
+            return await self._start(name)
+
+        await self._tried(name, replace)
+
+    async def _stop_if_idle(self, sandbox: Sandbox, watched: Watched) -> None:
+        before = watched.activity
+        watched.activity = await self._activity(sandbox)
+        now = time.monotonic()
+        if watched.activity is None or watched.activity.is_busy or watched.activity != before:
+            watched.active_at = now
+            watched.failures = 0
+        elif now - watched.active_at >= self._settings.idle_seconds:
+            logger.info("sandbox %s is idle; stopping it", sandbox.name)
+            await self._tried(sandbox.name, lambda: self._stop_idle(sandbox, watched))
+
+    async def _stop_idle(self, sandbox: Sandbox, watched: Watched) -> None:
+        """Look again: between the two looks, somebody may have used it."""
+        seen = await self._activity(sandbox)
+        if seen == watched.activity and time.monotonic() - watched.active_at >= self._settings.idle_seconds:
+            await self._provider.stop(sandbox.name)
+
+    async def _tried(self, name: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        try:
+            await self._alone(name, work)
+        except SandboxAgentError as error:
+            logger.warning("sandbox %s: %s", name, error)
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    async def _activity(self, sandbox: Sandbox) -> Activity | None:
+        """What the node says about itself; None if it does not answer, which is not the same as idle."""
+        client = self._client(sandbox)
+        try:
+            metrics = (await client.system.metrics()).content.decode()
+            listed = await client.processes.list()
+        except SandboxAgentError:
+            return None
+        running = sum(process.status == "running" for process in listed.processes)
+        return Activity(
+            _metric(metrics, "turns_running"), _metric(metrics, "events_committed_total"), running
+        )
+
+    def _client(self, sandbox: Sandbox) -> AsyncSandboxAgent:
+        assert sandbox.endpoint is not None
+        address = Address(sandbox.endpoint, self._settings.token)
+        return AsyncSandboxAgent(address, timeout=ASK_SECONDS, http=self._http, retry=Retry(seconds=0))
+
+
+def _metric(text: str, name: str) -> float:
+    found = re.search(rf"^sandbox_agent_{name} (\S+)$", text, re.MULTILINE)
+    return float(found[1]) if found else 0.0

@@ -1,0 +1,81 @@
+"""What a fleet needs of the place where its sandboxes run. Everything else is asked of the daemons inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from ..errors import InvalidRequest
+
+SandboxState = Literal["running", "stopped", "dead"]
+"""`stopped`: it was ended on purpose, and its files are kept. `dead`: it ended by itself, and nobody has stopped it since."""
+
+START_SECONDS = 60.0
+"""How long a start may take: a daemon whose name is taken waits for the end of a lease."""
+STOP_SECONDS = 45.0
+"""How long a stop may take before the sandbox is killed. Longer than `DRAIN_SECONDS`, which turns get to finish."""
+DRAIN_SECONDS = 30
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+class SandboxSpec(Struct, frozen=True, kw_only=True):
+    """A sandbox to start: a daemon with its name, its secrets and its flags."""
+
+    name: str
+    """The name of the sandbox, and of its node in the log."""
+    token_file: Path
+    database_url_file: Path | None = None
+    """The shared log. Without it, the sandbox has a log of its own."""
+    secrets_key_file: Path | None = None
+    flags: Sequence[str] = ()
+    """More flags of `sandbox-agent server`."""
+
+
+class Sandbox(Struct, frozen=True):
+    """A sandbox that exists. It has an endpoint while it is running."""
+
+    name: str
+    state: SandboxState
+    endpoint: str | None = None
+
+
+class Provider(Protocol):
+    """Starts, stops and lists sandboxes.
+
+    - A name has at most one sandbox. Several programs may use the same provider at once: two starts of a name give one sandbox.
+    - The files of a sandbox belong to its name, not to its process or container. Only `remove` deletes them.
+    - A provider remembers nothing in memory that it cannot find again after a crash.
+    - Every method ends in bounded time, and raises a `SandboxAgentError` that says what is wrong.
+    """
+
+    async def start(self, spec: SandboxSpec) -> Sandbox:
+        """Start a sandbox, unless it is running, and return its address. The daemon may need a moment until it is ready."""
+
+    async def stop(self, name: str) -> None:
+        """Stop a sandbox and keep its files. Its daemon gets SIGTERM, and is killed if that takes too long."""
+
+    async def remove(self, name: str) -> None:
+        """Stop a sandbox and delete its files."""
+
+    async def get(self, name: str) -> Sandbox | None:
+        """One sandbox; None if there are no files of this name."""
+
+    async def list(self) -> list[Sandbox]:
+        """Every sandbox, also those that are stopped or dead, by name."""
+
+    async def close(self) -> None:
+        """Release connections. Sandboxes go on running."""
+
+
+def checked_name(name: str) -> str:
+    """The name, if it is one: it becomes part of paths, so it does not start with a dot."""
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest(
+            "a name has 1 to 64 characters of A-Z a-z 0-9 . _ - and does not start with a dot", field="node"
+        )
+    return name

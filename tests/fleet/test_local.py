@@ -1,0 +1,107 @@
+"""A fleet whose sandboxes are processes of this machine: when they start, stop and come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.daemons import refusal, wait_until
+from tests.fleet.conftest import NewFleet
+from tests.fleet.programs import NEVER, said, stop_reasons
+
+
+def test_a_session_gets_a_sandbox_of_its_own_when_it_is_created(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER, "--max-sandboxes", "1")
+    create = {"agent": "mock"}
+    anyone = fleet.http.post("/v1/sessions/demo", json=create, headers={"authorization": "Bearer wrong"})
+    assert refusal(anyone) == (401, "token_invalid")
+    assert fleet.names() == ["fleet"]
+    assert refusal(fleet.http.post("/v1/sessions/demo", json={**create, "node": "../x"})) == (
+        400,
+        "invalid_request",
+    )
+    fleet.create("demo")
+    assert fleet.names() == ["fleet", "s-demo"]
+    # The answer of a stream comes from the sandbox itself, the session from the gateway.
+    assert stop_reasons(fleet.turn("demo", "hello")) == ["end_turn"]
+    info = fleet.http.get("/v1/sessions/demo").json()
+    assert (info["node"], info["directory"]) == ("s-demo", str(fleet.place("s-demo") / "work"))
+    full = fleet.http.post("/v1/sessions/other", json=create)
+    assert refusal(full) == (503, "unavailable")
+    assert full.headers["retry-after"] == "30"
+    fleet.create("other", node="s-demo")
+    there = fleet.http.get("/v1/fs/stat", params={"path": info["directory"], "node": "s-demo"})
+    assert there.status_code == 200, there.text
+
+
+def test_an_idle_sandbox_ends_and_the_next_message_continues_its_conversation(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", "0.5")
+    fleet.create("demo")
+    fleet.turn("demo", "hello")
+    wait_until(lambda: fleet.state("s-demo") == "stopped")
+    before = fleet.http.get("/v1/sessions/demo/events").json()["events"]
+    assert stop_reasons(before) == ["end_turn"]
+    assert fleet.state("s-demo") == "stopped"
+    assert "message 2 of this conversation" in said(fleet.turn("demo", "again"))
+
+
+def test_a_dead_sandbox_is_replaced_and_goes_on_with_its_queue(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER)
+    fleet.create("demo")
+    for message in ("pace 100000 5", "hello"):
+        queued = fleet.http.post("/v1/sessions/demo/messages", json={"message": message})
+        assert queued.status_code == 202, queued.text
+    died = fleet.pid("s-demo")
+    assert died is not None
+    os.kill(died, signal.SIGKILL)
+
+    def events() -> list[dict[str, object]]:
+        listed: list[dict[str, object]] = fleet.http.get(
+            "/v1/sessions/demo/events", params={"limit": "1000"}
+        ).json()["events"]
+        return listed
+
+    wait_until(lambda: stop_reasons(events()) == ["outcome_unknown", "end_turn"])
+    assert fleet.pid("s-demo") != died
+    # One that was stopped on purpose stays away until somebody needs it.
+    assert fleet.cli("stop", "s-demo").returncode == 0
+    listed = fleet.cli("list", "--json").stdout
+    assert '"stopped"' in listed
+    assert stop_reasons(fleet.turn("demo", "hello")) == ["end_turn"]
+
+
+def test_a_fleet_that_is_killed_loses_nothing_and_another_finds_its_sandboxes(new_fleet: NewFleet) -> None:
+    first = new_fleet("--idle-seconds", NEVER)
+    first.create("demo")
+    second = new_fleet("--idle-seconds", NEVER)
+    first.http.post("/v1/sessions/demo/messages", json={"message": "pace 20 5"})
+    pids = {name: first.pid(name) for name in first.names()}
+    first.kill()
+    assert stop_reasons(second.turn("demo", "hello")) == ["end_turn"]
+    listed = second.http.get("/v1/sessions/demo/events", params={"limit": "1000"}).json()["events"]
+    assert stop_reasons(listed) == ["end_turn", "end_turn"]
+    assert second.stop() == 0
+    assert {name: first.pid(name) for name in first.names()} == pids
+    assert sorted(pids) == ["fleet", "s-demo"]
+
+
+def test_files_stay_until_they_are_removed_which_asks(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER)
+    fleet.create("demo", node="one")
+    kept = fleet.place("one") / "work" / "kept"
+    kept.write_text("by the agent")
+    asked = fleet.cli("remove", "one")
+    assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
+    assert kept.exists()
+    assert fleet.cli("remove", "two", "--yes").returncode == 1
+    assert fleet.cli("remove", "one", "--yes").returncode == 0
+    assert fleet.names() == ["fleet"]
+    # Its sessions can be read, and nobody can continue them.
+    assert fleet.http.get("/v1/sessions/demo").json()["node"] == "one"
+    message = fleet.http.post("/v1/sessions/demo/messages", json={"message": "hello"})
+    assert refusal(message) == (503, "unavailable")
+    assert message.json()["node"] == "one"
+    # Nor does a new sandbox take its name unnoticed.
+    again = fleet.http.post("/v1/sessions/more", json={"agent": "mock", "node": "one"})
+    assert refusal(again) == (409, "conflict")
+    assert fleet.names() == ["fleet"]
