@@ -18,7 +18,7 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
@@ -126,6 +126,14 @@ inspector:
 	|| echo "npm or its packages not found: the inspector is not built and its tests are skipped" >&2
 	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { test "$$(id -u)" = 0 && { $(APT_CHROMIUM) || { apt-get -q update && $(APT_CHROMIUM); }; } >/dev/null 2>&1; } \
 	|| echo "chromium not found (set CHROMIUM=path): the browser tests of the inspector are skipped" >&2
+
+APT_POSTGRES := apt-get -q install -y --no-install-recommends postgresql
+
+.PHONY: postgres
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	|| { test "$$(id -u)" = 0 && { $(APT_POSTGRES) || { apt-get -q update && $(APT_POSTGRES); }; } >/dev/null 2>&1; } \
+	|| echo "PostgreSQL not found: its tests are skipped" >&2
 
 .PHONY: agents
 agents: .venv/dev

@@ -76,7 +76,24 @@ class Config(Struct, frozen=True, kw_only=True):
     database_url: Annotated[
         str | None,
         Meta(
-            description="Where the log is stored: SQLite (default), or `memory:`, which keeps nothing after exit."
+            description="Where the log is stored: `sqlite:PATH` (default: in the data directory), `postgresql://...`, "
+            "or `memory:`, which keeps nothing after exit."
+        ),
+    ] = None
+    database_url_file: Annotated[
+        str | None,
+        Meta(description="File that contains the database URL, which may hold a password."),
+    ] = None
+    database_listen_url: Annotated[
+        str | None,
+        Meta(
+            description="Direct PostgreSQL URL for LISTEN, if the database URL leads through a transaction pooler."
+        ),
+    ] = None
+    secrets_key_file: Annotated[
+        str | None,
+        Meta(
+            description="File with the keys that seal the secrets of sessions in PostgreSQL, one per line; the first one seals."
         ),
     ] = None
     node_name: Annotated[

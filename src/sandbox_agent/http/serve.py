@@ -21,7 +21,7 @@ import uvicorn
 
 from .. import __version__
 from ..config import Config
-from ..errors import InvalidRequest
+from ..errors import InvalidRequest, Unavailable
 from ..presence import DaemonState, forget, reachable, save
 from ..processes.descriptors import raise_limit
 from ..runtime.daemon import Daemon
@@ -53,7 +53,7 @@ def serve(config: Config) -> int:
         token = token_of(config)
         with bound_socket(config) as listening:
             return _run(config, token, listening)
-    except (InvalidRequest, FolderUnusable, StoreCorrupt, StoreTooNew) as error:
+    except (InvalidRequest, Unavailable, FolderUnusable, StoreCorrupt, StoreTooNew) as error:
         print(f"sandbox-agent: {error}", file=sys.stderr)  # noqa: T201
         return 1
 

@@ -50,6 +50,7 @@ from ..schema.world import REAL, World
 from ..session.life import Created
 from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
+from ..store.opening import SQLITE, database_url, open_store, sqlite_path
 from .attachments import Attachments
 from .catalogues import Catalogues
 from .changes import SessionChanges
@@ -72,33 +73,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.daemon")
 
 
-def open_store(config: Config, folder: Path) -> Store:
-    """The store that the configuration names."""
-    url = config.database_url
-    if url is None or url.startswith("sqlite:"):
-        from ..store.sqlite import SqliteStore
-
-        path = Path(url.removeprefix("sqlite:").removeprefix("//")) if url else folder / "log.db"
-        return SqliteStore(path, config.synchronous)
-    if url == "memory:":
-        from ..store.memory import MemoryStore
-
-        return MemoryStore()
-    if url.startswith("postgresql:"):
-        from ..store.postgres import PostgresStore, Seal
-
-        return PostgresStore(url, Seal([]))
-    raise InvalidRequest(
-        f"--database-url {url.split(':', 1)[0]}: is not supported; use sqlite:PATH, postgresql://... or memory:"
-    )
-
-
 def log_files(config: Config) -> list[Path]:
     """The files of a log outside the data directory."""
-    url = config.database_url or ""
-    if not url.startswith("sqlite:"):
+    url = database_url(config) or ""
+    if not url.startswith(SQLITE):
         return []
-    path = Path(url.removeprefix("sqlite:").removeprefix("//")).absolute()
+    path = sqlite_path(url)
     return [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
 
 
@@ -286,6 +266,7 @@ class Daemon:
         config = await self.directories.read(settings.directory)
         secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
         self._check_servers(agent, settings, secrets)
+        self.log.store.require_place_for(secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)

@@ -292,6 +292,9 @@ class Store(ABC):
     def write(self, changes: Iterable[Change]) -> int:
         """Apply the changes. Returns the position of the first event or update; if there is none, the number means nothing."""
 
+    def require_place_for(self, secrets: Secrets) -> None:  # noqa: B027 - most stores can keep them
+        """Raise `InvalidRequest` if `SaveSecrets` with these could not be applied."""
+
     def tidy(self) -> bool:
         """Remove some leftovers of deleted sessions; True if there are more. Called while no write is queued."""
         return False

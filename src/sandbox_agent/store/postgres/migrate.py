@@ -70,7 +70,11 @@ def _run_next(connection: Connection, known: list[str]) -> bool:
 
 def _version(connection: Connection, known: list[str]) -> int:
     """The number of files that have run, counted up to those that we know."""
-    if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
+    # Not `to_regclass`, whose cache may be older than the lock.
+    is_there = connection.execute(
+        "SELECT FROM pg_class WHERE relname = 'meta' AND relnamespace = current_schema()::regnamespace"
+    )
+    if is_there.fetchone() is None:
         return 0
     facts = dict(
         connection.execute("SELECT name, value FROM meta WHERE name IN ('schema', 'needs')").fetchall()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..base import Change, StoredEvent, StoreGone
+from ...errors import InvalidRequest
+from ..base import Change, Secrets, StoredEvent, StoreGone
 from ..shared import Hint
-from .commands import Commands
 from .connection import Address, Connection, refusing, require_fit
+from .copies import Copies
 from .listener import Listener
 from .migrate import migrate
 from .parameters import Numbers
@@ -18,7 +19,7 @@ from .upkeep import Upkeep
 from .writer import MOST_EVENTS, Life, Writer
 
 
-class PostgresStore(Commands):
+class PostgresStore(Copies):
     """Queries come from `Reader`, nodes from `Nodes`, files from `Files`; changes go through its `Writer`."""
 
     most_events = MOST_EVENTS
@@ -47,6 +48,13 @@ class PostgresStore(Commands):
 
     def write(self, changes: Iterable[Change]) -> int:
         return self._writer.write(changes)
+
+    def require_place_for(self, secrets: Secrets) -> None:
+        if secrets != Secrets() and not self._seal.is_there:
+            raise InvalidRequest(
+                "this daemon cannot store `env` and `mcp` of a session: start it with --secrets-key-file, "
+                "because PostgreSQL keeps them only sealed"
+            )
 
     def tidy(self) -> bool:
         self._pool.close_idle()

@@ -13,13 +13,13 @@ import apsw
 from ..base import Change, StoreCorrupt
 from .connection import connect, leave_wal
 from .files import StoreFiles, beside, newest_event, require_complete, require_end
-from .reader import Reader
+from .copies import Copies
 from .schema import meta, migrate, require_sound
 from .writer import Writer
 
 
-class SqliteStore(Reader):
-    """Queries come from `Reader`; changes go through its `Writer`."""
+class SqliteStore(Copies):
+    """Queries come from `Reader` and `Copies`; changes go through its `Writer`."""
 
     def __init__(self, path: Path, synchronous: Literal["full", "normal"] = "full") -> None:
         require_complete(path)

@@ -210,7 +210,8 @@ CREATE FUNCTION add_month(month int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(current_schema() || ' months', 0));
-    IF to_regclass('events_' || month) IS NULL THEN
+    -- Not `to_regclass`, whose cache may be older than the lock.
+    IF NOT EXISTS (SELECT FROM pg_class WHERE relname = 'events_' || month AND relnamespace = current_schema()::regnamespace) THEN
         EXECUTE format('CREATE TABLE events_%s (LIKE events INCLUDING ALL)', month);
         EXECUTE format('ALTER TABLE events_%s SET (autovacuum_vacuum_insert_scale_factor = 0.05)', month);
         -- Unlike `CREATE TABLE ... PARTITION OF`, this locks out nobody who reads or writes.
