@@ -110,6 +110,7 @@ class Cluster:
         self._closing: set[str] = set()
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
+        log.on_uncertain = self._tell_uncertain
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -156,6 +157,16 @@ class Cluster:
         await self._sessions.lose_all()
         await self.join()
         await self._sessions.resume()
+
+    def _tell_uncertain(self, ends: list[End]) -> None:
+        for end in ends:
+            problem = Unavailable(
+                "the database does not answer: the request may have been carried out",
+                retryAfter=1,
+                sessionId=end.session_id,
+                outcome="unknown",
+            )
+            self._sessions.refuse_callers(end.session_id, problem)
 
     async def _renew(self) -> None:
         """Write something every third of the lease. Every other write renews it, too."""
@@ -226,6 +237,9 @@ class Cluster:
         """A reserved session was not created: any node may create it."""
         with contextlib.suppress(SandboxAgentError):
             await self._ask(lambda: self._store.release([session_id]))
+
+    def require_known(self) -> None:
+        self._log.require_known()
 
     async def own(self, session_id: str) -> None:
         """Make this node run the session. Raises `Elsewhere` if another one does, or why none can."""
