@@ -58,7 +58,8 @@ class FleetProgram:
             base_url=found[1], headers={"authorization": f"Bearer {TOKEN}"}, timeout=SECONDS
         )
         # What it says later must not fill the pipe.
-        threading.Thread(target=lambda: list(self._said()), daemon=True).start()
+        self._reader = threading.Thread(target=lambda: list(self._said()), daemon=True)
+        self._reader.start()
         return self
 
     def _said(self) -> Iterator[str]:
@@ -72,12 +73,17 @@ class FleetProgram:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(SECONDS)
-        self.http.close()
+        self._ended()
 
     def stop(self) -> int:
         self.process.terminate()
+        return self._ended()
+
+    def _ended(self) -> int:
         code = self.process.wait(SECONDS)
+        self._reader.join(SECONDS)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
         self.http.close()
         return code
 

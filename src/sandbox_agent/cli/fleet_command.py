@@ -38,7 +38,7 @@ def serve(args: argparse.Namespace) -> int:
         gateway_flags=tuple(f"--allow-host={host}" for host in args.allow_host or ()),
         idle_seconds=args.idle_seconds,
         most_sandboxes=args.max_sandboxes,
-        look_seconds=min(2.0, max(0.05, args.idle_seconds / 4)),
+        look_seconds=min(1.0, max(0.05, args.idle_seconds / 4)),
     )
     try:
         return serving.serve(_provider(args), settings, serving.Listening(args.host, args.port))

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from ..client import AsyncSandboxAgent, Retry
 from ..client.call import Address
-from ..errors import SandboxAgentError, Unavailable
+from ..errors import PermissionDenied, SandboxAgentError, Unavailable
 from .provider import START_SECONDS, Provider, Sandbox, SandboxSpec
 
 logger = logging.getLogger("sandbox_agent.fleet")
@@ -50,7 +50,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     """Stop a sandbox in which nothing has happened for this long."""
     most_sandboxes: int = 20
     """How many may run at once, besides the gateway."""
-    look_seconds: float = 2.0
+    look_seconds: float = 1.0
 
 
 class Activity(Struct, frozen=True):
@@ -173,6 +173,8 @@ class Fleet:
                 await self._look()
             except SandboxAgentError as error:
                 logger.warning("the sandboxes cannot be watched: %s", error)
+            except Exception:
+                logger.exception("watching the sandboxes failed")  # those that run can still be used
             await asyncio.sleep(self._settings.look_seconds)
 
     async def close(self) -> None:
@@ -280,13 +282,19 @@ class Fleet:
         client = self._client(sandbox)
         try:
             metrics = (await client.system.metrics()).content.decode()
-            listed = await client.processes.list()
+            running = await self._processes_running(client)
         except SandboxAgentError:
             return None
-        running = sum(process.status == "running" for process in listed.processes)
         return Activity(
             _metric(metrics, "turns_running"), _metric(metrics, "events_committed_total"), running
         )
+
+    async def _processes_running(self, client: AsyncSandboxAgent) -> int:
+        try:
+            listed = await client.processes.list()
+        except PermissionDenied:
+            return 0  # the daemons run with --no-processes
+        return sum(process.status == "running" for process in listed.processes)
 
     def _client(self, sandbox: Sandbox) -> AsyncSandboxAgent:
         assert sandbox.endpoint is not None

@@ -27,6 +27,7 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
+from ..client.failures import ClientError, error_of_answer
 from ..errors import (
     UNEXPECTED,
     Conflict,
@@ -36,7 +37,7 @@ from ..errors import (
     StreamError,
     Unavailable,
 )
-from ..schema.nodes import NodeList
+from ..schema.nodes import NodeInfo, NodeList
 from .fleet import Fleet
 from .provider import Sandbox, checked_name
 
@@ -165,10 +166,10 @@ class Front:
             await request.read()
             gateway = await self._fleet.started(self._fleet.gateway)
             name = self._named(request)
-            target: Sandbox | httpx2.Response = gateway
-            if name is not None:
-                target = await self._target(request, gateway, name)
-            response = target if isinstance(target, httpx2.Response) else await self._ask(request, target)
+            target = gateway if name is None else await self._target(request, gateway, name)
+            response = await self._ask(request, target)
+        except ClientError as error:
+            raise Unavailable(error.detail) from None
         except (SandboxAgentError, Gone):
             raise
         except Exception:
@@ -196,12 +197,9 @@ class Front:
             return checked_name(wanted.node)
         return own_name(unquote(created["session"]) if created["session"] else None)
 
-    async def _target(self, request: Request, gateway: Sandbox, name: str) -> Sandbox | httpx2.Response:
-        """The sandbox of this name, started if need be; or the refusal of a client that may not ask."""
-        answer = await self._sent(request.nodes_at(gateway), gateway)
-        if answer.status_code != 200:
-            return answer
-        nodes = msgspec.json.decode(await _whole(answer), type=NodeList).nodes
+    async def _target(self, request: Request, gateway: Sandbox, name: str) -> Sandbox:
+        """The sandbox of this name, started if need be. Raises if the client may not ask."""
+        nodes = await self._nodes(request, gateway)
         ours = await self._fleet.get(name)
         if ours is None:
             if any(node.name == name and node.state == "live" for node in nodes):
@@ -216,6 +214,16 @@ class Front:
                     node=name,
                 )
         return await self._fleet.started(name)
+
+    async def _nodes(self, request: Request, gateway: Sandbox) -> list[NodeInfo]:
+        """The nodes of the log, asked for in the name of the client: this is how its token is checked."""
+        answer = await self._sent(request.nodes_at(gateway), gateway)
+        content = await _whole(answer)
+        if answer.status_code != 200:
+            error = error_of_answer(answer.status_code, content, f"node {gateway.name}")
+            error.instance = None
+            raise error
+        return msgspec.json.decode(content, type=NodeList).nodes
 
     async def _ask(self, request: Request, target: Sandbox) -> httpx2.Response:
         for _ in range(TRIES):
@@ -335,8 +343,9 @@ async def _send_problem(send: Send, error: SandboxAgentError, path: str) -> None
     ]
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    status = error.status or Unavailable.status  # errors of the client have none
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
