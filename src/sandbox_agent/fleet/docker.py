@@ -37,13 +37,13 @@ class DockerProvider:
             if found is None:
                 # If another program was faster, look at what it has created.
                 await self._create(spec, name)
-            elif found.state.status == "running":
-                return _running(spec.name, found)
+            elif (sandbox := _sandbox(spec.name, found)).state == "running":
+                return sandbox
             elif found.state.status == "created":
                 await self._engine.start(name)
             else:
                 await self._engine.delete(name)
-            await asyncio.sleep(POLL_SECONDS if found is None else 0)
+            await asyncio.sleep(POLL_SECONDS)
         raise Unavailable(f"container {name} did not start in time", node=spec.name)
 
     async def _create(self, spec: SandboxSpec, name: str) -> None:
@@ -128,11 +128,7 @@ class DockerProvider:
 
 
 def _sandbox(name: str, container: Container) -> Sandbox:
-    return _running(name, container) if container.state.status == "running" else Sandbox(name, "dead")
-
-
-def _running(name: str, container: Container) -> Sandbox:
     published = container.network_settings.ports.get(PORT)
-    if not published:
-        return Sandbox(name, "dead")  # it was not started by this program, or has just ended
+    if container.state.status != "running" or not published:
+        return Sandbox(name, "dead")
     return Sandbox(name, "running", f"http://127.0.0.1:{published[0].host_port}")

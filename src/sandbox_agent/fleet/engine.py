@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx2
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..errors import SandboxAgentError, Unavailable
 
@@ -35,7 +35,6 @@ class Network(Struct, frozen=True, rename="pascal"):
 class Container(Struct, frozen=True, rename="pascal"):
     """What the engine tells when a container is inspected."""
 
-    id: str
     state: ContainerState
     network_settings: Network
 
@@ -64,7 +63,6 @@ class HostConfig(Struct, frozen=True, rename="pascal"):
     mounts: list[Mount]
     port_bindings: dict[str, list[dict[str, str]]]
     network_mode: str = "default"
-    restart_policy: dict[str, str] = {"Name": "no"}
 
 
 class ContainerSpec(Struct, frozen=True, rename="pascal"):
@@ -83,7 +81,7 @@ class _NewVolume(Struct, frozen=True, rename="pascal"):
 
 
 class _Said(Struct, frozen=True):
-    message: str = field(default="")
+    message: str = ""
 
 
 class EngineRefused(SandboxAgentError):
