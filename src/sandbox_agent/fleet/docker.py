@@ -37,8 +37,8 @@ class DockerProvider:
             if found is None:
                 # If another program was faster, look at what it has created.
                 await self._create(spec, name)
-            elif (sandbox := _sandbox(spec.name, found)).state == "running":
-                return sandbox
+            elif found.state.status == "running":
+                return _reachable(_sandbox(spec.name, found))
             elif found.state.status == "created":
                 await self._engine.start(name)
             else:
@@ -132,3 +132,11 @@ def _sandbox(name: str, container: Container) -> Sandbox:
     if container.state.status != "running" or not published:
         return Sandbox(name, "dead")
     return Sandbox(name, "running", f"http://127.0.0.1:{published[0].host_port}")
+
+
+def _reachable(sandbox: Sandbox) -> Sandbox:
+    if sandbox.endpoint is None:
+        raise InvalidRequest(
+            f"the container of sandbox {sandbox.name} publishes no port: use another --docker-network"
+        )
+    return sandbox
