@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
-from tests.daemons import refusal, wait_until
+import pytest
+from tests.daemons import SECONDS, gone_within, refusal, wait_until
 from tests.fleet.conftest import NewFleet
 from tests.fleet.programs import NEVER, said, stop_reasons
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from sandbox_agent.fleet.fleet import HUNG_SECONDS
+from sandbox_agent.fleet.provider import STOP_SECONDS
+
+BYTES = {"content-type": "application/octet-stream"}
 
 
 def test_a_session_gets_a_sandbox_of_its_own_when_it_is_created(new_fleet: NewFleet) -> None:
@@ -30,8 +39,31 @@ def test_a_session_gets_a_sandbox_of_its_own_when_it_is_created(new_fleet: NewFl
     assert refusal(full) == (503, "unavailable")
     assert full.headers["retry-after"] == "30"
     fleet.create("other", node="s-demo")
-    there = fleet.http.get("/v1/fs/stat", params={"path": info["directory"], "node": "s-demo"})
-    assert there.status_code == 200, there.text
+
+
+def test_files_and_terminals_of_a_sandbox_are_used_through_the_fleet(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER)
+    fleet.create("demo")
+    work = fleet.place("s-demo") / "work"
+    large = b"x" * (3 << 20)
+    query = {"path": str(work / "large"), "sessionId": "demo"}
+    sent = fleet.http.put("/v1/fs/file", content=large, params=query, headers=BYTES)
+    assert sent.status_code == 200, sent.text
+    assert (work / "large").read_bytes() == large
+    there = {"node": "s-demo"}
+    process = fleet.http.post("/v1/processes", json={"command": "cat", "tty": True}, params=there)
+    assert process.status_code == 200, process.text
+    id = process.json()["id"]
+    url = f"ws{str(fleet.http.base_url).removeprefix('http').rstrip('/')}/v1/processes/{id}/terminal/ws"
+    with pytest.raises(InvalidStatus, match="401"):
+        connect(f"{url}?node=s-demo", proxy=None).close()
+    token = {"authorization": fleet.http.headers["authorization"]}
+    with connect(f"{url}?node=s-demo", additional_headers=token, proxy=None) as terminal:
+        terminal.send('{"type": "input", "data": "hello\\n"}')
+        seen = b""
+        while seen.count(b"hello") < 2:  # the echo of the terminal, and the answer of the program
+            said = terminal.recv(SECONDS)
+            seen += said if isinstance(said, bytes) else b""
 
 
 def test_an_idle_sandbox_ends_and_the_next_message_continues_its_conversation(new_fleet: NewFleet) -> None:
@@ -70,19 +102,33 @@ def test_a_dead_sandbox_is_replaced_and_goes_on_with_its_queue(new_fleet: NewFle
     assert stop_reasons(fleet.turn("demo", "hello")) == ["end_turn"]
 
 
-def test_a_fleet_that_is_killed_loses_nothing_and_another_finds_its_sandboxes(new_fleet: NewFleet) -> None:
-    first = new_fleet("--idle-seconds", NEVER)
-    first.create("demo")
-    second = new_fleet("--idle-seconds", NEVER)
-    first.http.post("/v1/sessions/demo/messages", json={"message": "pace 20 5"})
+def test_two_fleet_programs_share_sandboxes_which_outlive_them(new_fleet: NewFleet) -> None:
+    first, second = new_fleet("--idle-seconds", NEVER), new_fleet("--idle-seconds", NEVER)
+    with ThreadPoolExecutor(2) as both:
+        created = [both.submit(each.create, id, node="one") for each, id in ((first, "a"), (second, "b"))]
+        for each in created:
+            each.result()
+    sent = first.http.post("/v1/sessions/a/messages", json={"message": "pace 20 5"})
+    assert sent.status_code == 202, sent.text
     pids = {name: first.pid(name) for name in first.names()}
+    assert sorted(pids) == ["fleet", "one"]
     first.kill()
-    assert stop_reasons(second.turn("demo", "hello")) == ["end_turn"]
-    listed = second.http.get("/v1/sessions/demo/events", params={"limit": "1000"}).json()["events"]
+    assert stop_reasons(second.turn("a", "hello")) == ["end_turn"]
+    listed = second.http.get("/v1/sessions/a/events", params={"limit": "1000"}).json()["events"]
     assert stop_reasons(listed) == ["end_turn", "end_turn"]
     assert second.stop() == 0
     assert {name: first.pid(name) for name in first.names()} == pids
-    assert sorted(pids) == ["fleet", "s-demo"]
+
+
+@pytest.mark.long
+def test_a_sandbox_that_hangs_is_replaced(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER)
+    fleet.create("demo")
+    hanging = fleet.pid("s-demo")
+    assert hanging is not None
+    os.kill(hanging, signal.SIGSTOP)
+    assert gone_within([hanging], HUNG_SECONDS + STOP_SECONDS + SECONDS) == []
+    assert stop_reasons(fleet.turn("demo", "hello")) == ["end_turn"]
 
 
 def test_files_stay_until_they_are_removed_which_asks(new_fleet: NewFleet) -> None:
@@ -105,3 +151,5 @@ def test_files_stay_until_they_are_removed_which_asks(new_fleet: NewFleet) -> No
     again = fleet.http.post("/v1/sessions/more", json={"agent": "mock", "node": "one"})
     assert refusal(again) == (409, "conflict")
     assert fleet.names() == ["fleet"]
+    assert fleet.cli("start", "one", *fleet.secrets).returncode == 0
+    assert fleet.state("one") == "running"

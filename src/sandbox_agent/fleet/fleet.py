@@ -85,6 +85,7 @@ class Fleet:
         self._watched: dict[str, Watched] = {}
         self._work: dict[str, asyncio.Task[Any]] = {}
         """What is being done with a sandbox: one thing at a time."""
+        self._starting: set[str] = set()
 
     @property
     def gateway(self) -> str:
@@ -106,33 +107,35 @@ class Fleet:
         return await self._alone(name, lambda: self._start(name))
 
     async def _start(self, name: str) -> Sandbox:
-        found = await self._provider.get(name)
-        if found is None or found.state != "running":
-            await self._require_room(name)
+        await self._reserve(name)
         settings = self._settings
-        flags = (*settings.flags, *(settings.gateway_flags if name == self.gateway else ()))
-        sandbox = await self._provider.start(
-            SandboxSpec(
-                name=name,
-                token_file=settings.token_file,
-                database_url_file=settings.database_url_file,
-                secrets_key_file=settings.secrets_key_file,
-                flags=flags,
-            )
+        gateway_flags = settings.gateway_flags if name == self.gateway else ()
+        spec = SandboxSpec(
+            name=name,
+            token_file=settings.token_file,
+            database_url_file=settings.database_url_file,
+            secrets_key_file=settings.secrets_key_file,
+            flags=(*settings.flags, *gateway_flags),
         )
-        await self._until_ready(sandbox)
+        try:
+            sandbox = await self._provider.start(spec)
+            await self._until_ready(sandbox)
+        finally:
+            self._starting.discard(name)
         self._watched[name] = Watched(active_at=time.monotonic())
         return sandbox
 
-    async def _require_room(self, name: str) -> None:
+    async def _reserve(self, name: str) -> None:
+        """Count a sandbox among those that run, before it does."""
         running = {found.name for found in await self._provider.list() if found.state == "running"}
-        others = (running | self._work.keys()) - {self.gateway, name}
+        others = (running | self._starting) - {self.gateway, name}
         if name != self.gateway and len(others) >= self._settings.most_sandboxes:
             raise Unavailable(
                 f"{len(others)} sandboxes are running, which is the limit: stop one, or wait until one is idle",
                 retryAfter=30,
                 limit=self._settings.most_sandboxes,
             )
+        self._starting.add(name)
 
     async def _until_ready(self, sandbox: Sandbox) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -151,15 +154,22 @@ class Fleet:
         """Do one thing with a sandbox at a time. It goes on when the caller is cancelled: others may wait for it."""
         while (busy := self._work.get(name)) is not None:
             await asyncio.wait({busy})
-        task = asyncio.get_running_loop().create_task(work())
+        return await asyncio.shield(self._begin(name, work()))
+
+    def _begin(self, name: str, work: Coroutine[Any, Any, Found]) -> asyncio.Task[Found]:
+        task = asyncio.get_running_loop().create_task(work)
         self._work[name] = task
         task.add_done_callback(lambda done: self._finished(name, done))
-        return await asyncio.shield(task)
+        return task
 
     def _finished(self, name: str, task: asyncio.Task[Any]) -> None:
         del self._work[name]
-        if not task.cancelled():
-            task.exception()  # whoever waits gets it; perhaps nobody does any more
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, SandboxAgentError):
+            logger.warning("sandbox %s: %s", name, error)
+        else:
+            logger.error("sandbox %s", name, exc_info=error)
 
     def _watch_of(self, name: str) -> Watched:
         return self._watched.setdefault(name, Watched(active_at=time.monotonic()))
@@ -186,20 +196,13 @@ class Fleet:
         for name in self._watched.keys() - sandboxes.keys() - self._work.keys():
             del self._watched[name]
         gateway = sandboxes.pop(self.gateway, None)
-        gateway = await self._look_after_gateway(gateway)
-        live = None if gateway is None else await self._live_nodes(gateway)
-        looks = [
-            self._look_at(sandbox, live) for sandbox in sandboxes.values() if sandbox.name not in self._work
-        ]
-        await asyncio.gather(*looks)
-
-    async def _look_after_gateway(self, gateway: Sandbox | None) -> Sandbox | None:
-        if self.gateway in self._work:
-            return gateway if gateway and gateway.state == "running" else None
-        if gateway is None or gateway.state != "running":
-            await self._revive(self.gateway)
-            return await self._provider.get(self.gateway)
-        return gateway
+        live = None
+        if self.gateway not in self._work:
+            if gateway is None or gateway.state != "running":
+                self._revive(self.gateway)
+            else:
+                live = await self._live_nodes(gateway)
+        await asyncio.gather(*(self._look_at(sandbox, live) for sandbox in sandboxes.values()))
 
     async def _live_nodes(self, gateway: Sandbox) -> frozenset[str] | None:
         """The names of the live nodes; None if nobody knows."""
@@ -208,72 +211,67 @@ class Fleet:
             listed = await self._client(gateway).nodes.list()
         except SandboxAgentError as error:
             logger.warning("the gateway does not answer: %s", error)
-            await self._replace_if_hung(self.gateway, watched)
+            self._replace_if_hung(self.gateway, watched)
             return None
         watched.missing_since = None
         return frozenset(node.name for node in listed.nodes if node.state == "live")
 
     async def _look_at(self, sandbox: Sandbox, live: frozenset[str] | None) -> None:
+        if sandbox.name in self._work:
+            return
         watched = self._watch_of(sandbox.name)
         if sandbox.state == "dead":
-            await self._revive(sandbox.name)
+            self._revive(sandbox.name)
         elif sandbox.state == "running" and live is not None:
             if sandbox.name not in live:
-                await self._replace_if_hung(sandbox.name, watched)
-                return
-            watched.missing_since = None
-            await self._stop_if_idle(sandbox, watched)
+                self._replace_if_hung(sandbox.name, watched)
+            else:
+                watched.missing_since = None
+                await self._stop_if_idle(sandbox, watched)
 
-    async def _revive(self, name: str) -> None:
+    def _revive(self, name: str) -> None:
         """Start a sandbox that should run. One that dies again and again is tried less and less often."""
         watched = self._watch_of(name)
-        if time.monotonic() < watched.retry_at:
-            return
-        failures = watched.failures + 1
-        if name != self.gateway:
-            logger.warning("sandbox %s has died; replacing it", name)
-        await self._tried(name, lambda: self._start(name))
-        watched = self._watch_of(name)
-        watched.failures = failures
-        watched.retry_at = time.monotonic() + min(2.0**failures, MOST_BACKOFF_SECONDS)
+        if time.monotonic() >= watched.retry_at:
+            logger.info("starting sandbox %s, which should be running", name)
+            self._begin(name, self._restart(name, watched.failures + 1))
 
-    async def _replace_if_hung(self, name: str, watched: Watched) -> None:
+    async def _restart(self, name: str, failures: int) -> None:
+        try:
+            await self._start(name)
+        finally:
+            watched = self._watch_of(name)
+            watched.failures = failures
+            watched.retry_at = time.monotonic() + min(2.0**failures, MOST_BACKOFF_SECONDS)
+
+    def _replace_if_hung(self, name: str, watched: Watched) -> None:
         now = time.monotonic()
         if watched.missing_since is None:
             watched.missing_since = now
-        if now - watched.missing_since < HUNG_SECONDS:
-            return
-        logger.warning("sandbox %s runs and does not answer; replacing it", name)
-        watched.missing_since = None
+        if now - watched.missing_since >= HUNG_SECONDS and name not in self._work:
+            logger.warning("sandbox %s runs and does not answer; replacing it", name)
+            watched.missing_since = None
+            self._begin(name, self._replace(name))
 
-        async def replace() -> Sandbox:
-            await self._provider.stop(name)
-            return await self._start(name)
-
-        await self._tried(name, replace)
+    async def _replace(self, name: str) -> None:
+        await self._provider.stop(name)
+        await self._start(name)
 
     async def _stop_if_idle(self, sandbox: Sandbox, watched: Watched) -> None:
-        before = watched.activity
-        watched.activity = await self._activity(sandbox)
+        before, watched.activity = watched.activity, await self._activity(sandbox)
         now = time.monotonic()
         if watched.activity is None or watched.activity.is_busy or watched.activity != before:
             watched.active_at = now
             watched.failures = 0
-        elif now - watched.active_at >= self._settings.idle_seconds:
-            logger.info("sandbox %s is idle; stopping it", sandbox.name)
-            await self._tried(sandbox.name, lambda: self._stop_idle(sandbox, watched))
+        elif now - watched.active_at >= self._settings.idle_seconds and sandbox.name not in self._work:
+            self._begin(sandbox.name, self._stop_idle(sandbox, watched))
 
     async def _stop_idle(self, sandbox: Sandbox, watched: Watched) -> None:
-        """Look again: between the two looks, somebody may have used it."""
+        """Look again: since the last look, somebody may have used it."""
         seen = await self._activity(sandbox)
         if seen == watched.activity and time.monotonic() - watched.active_at >= self._settings.idle_seconds:
+            logger.info("sandbox %s is idle; stopping it", sandbox.name)
             await self._provider.stop(sandbox.name)
-
-    async def _tried(self, name: str, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        try:
-            await self._alone(name, work)
-        except SandboxAgentError as error:
-            logger.warning("sandbox %s: %s", name, error)
 
     # -- asking ---------------------------------------------------------------------------------
 

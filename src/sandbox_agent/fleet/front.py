@@ -19,9 +19,9 @@ import hashlib
 import logging
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping
-from typing import Any
-from urllib.parse import parse_qs, unquote
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import TypeVar
+from urllib.parse import parse_qs, quote, unquote
 
 import httpx2
 import msgspec
@@ -37,16 +37,14 @@ from ..errors import (
     StreamError,
     Unavailable,
 )
-from ..schema.nodes import NodeInfo, NodeList
+from ..schema.nodes import NodeList
+from .asgi import Headers, Receive, Scope, Send, problem_headers
 from .fleet import Fleet
 from .provider import Sandbox, checked_name
 
 logger = logging.getLogger("sandbox_agent.fleet")
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
+Found = TypeVar("Found")
 
 MOST_REPEATED_BYTES = 2 << 20
 """Larger bodies are passed on as they arrive, so they cannot be sent to a second node."""
@@ -71,6 +69,12 @@ _OWN_NAME = re.compile(r"[A-Za-z0-9._-]{1,60}", re.ASCII)
 
 class Wanted(Struct, frozen=True):
     """The part of a create request that concerns the fleet."""
+
+    node: str | None = None
+
+
+class Home(Struct, frozen=True):
+    """The part of a session that concerns the fleet."""
 
     node: str | None = None
 
@@ -136,10 +140,12 @@ class Request:
         chunked = [] if has_length or is_empty else [(b"transfer-encoding", b"chunked")]
         return _request(self.method, url, [*self.headers, *chunked], self.content())
 
-    def nodes_at(self, gateway: Sandbox) -> httpx2.Request:
-        """Ask for the nodes, in the name of the client."""
-        url = httpx2.URL(f"{gateway.endpoint}/v1/nodes")
+    def look_up(self, gateway: Sandbox, path: str) -> httpx2.Request:
+        """A question of the front's own, in the name of the client."""
+        url = httpx2.URL(f"{gateway.endpoint}{path}")
         headers = [pair for pair in self.headers if pair[0] in PROVES_THE_CLIENT]
+        if (token := self.query.get("access_token")) and self.method == "GET":
+            headers.append((b"x-sandbox-token", token[-1].encode()))
         return _request("GET", url, headers, _nothing())
 
 
@@ -152,7 +158,7 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await _refuse_websocket(send)
+            await self._converse(scope, receive, send)
             return
         request = Request(scope, receive)
         with contextlib.suppress(Gone):
@@ -165,7 +171,7 @@ class Front:
         try:
             await request.read()
             gateway = await self._fleet.started(self._fleet.gateway)
-            name = self._named(request)
+            name = self._named(request) or await self._home(request, gateway)
             target = gateway if name is None else await self._target(request, gateway, name)
             response = await self._ask(request, target)
         except ClientError as error:
@@ -179,6 +185,19 @@ class Front:
             await _pass_on(response, request, send)
         finally:
             await response.aclose()
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket starts no sandbox: a terminal belongs to a process, and its sandbox runs."""
+        from . import tunnel
+
+        named = parse_qs(scope["query_string"].decode("latin-1")).get("node")
+        try:
+            sandbox = await self._fleet.started(self._fleet.gateway)
+            if named and (ours := await self._fleet.get(checked_name(named[-1]))) and ours.endpoint:
+                sandbox = ours
+            await tunnel.converse(scope, receive, send, sandbox)
+        except SandboxAgentError as error:
+            await tunnel.refuse(send, error)
 
     def _named(self, request: Request) -> str | None:
         """The sandbox that a request is for; None if any node can take it."""
@@ -197,9 +216,17 @@ class Front:
             return checked_name(wanted.node)
         return own_name(unquote(created["session"]) if created["session"] else None)
 
+    async def _home(self, request: Request, gateway: Sandbox) -> str | None:
+        """The sandbox of an upload's session. A large body is sent once, so it must not go to a node that refuses it."""
+        session_id = request.query.get("sessionId") or request.query.get("session_id")
+        if request.is_whole or not session_id:
+            return None
+        path = f"/v1/sessions/{quote(session_id[-1], safe='')}"
+        return (await self._look_up(request, gateway, path, Home)).node
+
     async def _target(self, request: Request, gateway: Sandbox, name: str) -> Sandbox:
         """The sandbox of this name, started if need be. Raises if the client may not ask."""
-        nodes = await self._nodes(request, gateway)
+        nodes = (await self._look_up(request, gateway, "/v1/nodes", NodeList)).nodes
         ours = await self._fleet.get(name)
         if ours is None:
             if any(node.name == name and node.state == "live" for node in nodes):
@@ -215,15 +242,15 @@ class Front:
                 )
         return await self._fleet.started(name)
 
-    async def _nodes(self, request: Request, gateway: Sandbox) -> list[NodeInfo]:
-        """The nodes of the log, asked for in the name of the client: this is how its token is checked."""
-        answer = await self._sent(request.nodes_at(gateway), gateway)
+    async def _look_up(self, request: Request, gateway: Sandbox, path: str, kind: type[Found]) -> Found:
+        """Ask the gateway in the name of the client: this is how its token is checked."""
+        answer = await self._sent(request.look_up(gateway, path), gateway)
         content = await _whole(answer)
         if answer.status_code != 200:
             error = error_of_answer(answer.status_code, content, f"node {gateway.name}")
             error.instance = None
             raise error
-        return msgspec.json.decode(content, type=NodeList).nodes
+        return msgspec.json.decode(content, type=kind)
 
     async def _ask(self, request: Request, target: Sandbox) -> httpx2.Response:
         for _ in range(TRIES):
@@ -336,22 +363,6 @@ async def _send_parts(response: httpx2.Response, send: Send) -> None:
 
 
 async def _send_problem(send: Send, error: SandboxAgentError, path: str) -> None:
-    body = msgspec.json.encode(error.problem(path))
-    headers: Headers = [
-        (b"content-type", b"application/problem+json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if error.retry_after is not None:
-        headers.append((b"retry-after", str(error.retry_after).encode()))
-    if error.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+    headers, body = problem_headers(error, path)
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _refuse_websocket(send: Send) -> None:
-    error = InvalidRequest("a fleet passes on no WebSockets: connect to the node itself")
-    body = msgspec.json.encode(error.problem())
-    headers = [(b"content-type", b"application/problem+json")]
-    await send({"type": "websocket.http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})

@@ -16,6 +16,7 @@ from ..errors import Unavailable
 from .fleet import Fleet, FleetSettings
 from .front import Front
 from .provider import Provider
+from .tunnel import MOST_MESSAGE_BYTES
 
 MOST_CONNECTIONS = 2000
 
@@ -66,6 +67,9 @@ def _uvicorn_config(front: Front, listening: Listening) -> uvicorn.Config:
         front,
         host=listening.host,
         port=listening.port,
+        ws="websockets-sansio",
+        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
         access_log=False,
