@@ -183,9 +183,9 @@ def test_an_unfinished_copy_is_continued_and_opened_by_no_daemon(moves: Moves) -
         copying.kill()
         copying.wait()
         assert store.copied_from() is not None
-    server = ["server", "--no-token", "--port", "0", "--data-dir", str(moves.folder)]
-    code, _, errors = moves.run([*server, "--database-url", moves.url])
-    assert (code, "unfinished copy" in errors) == (1, True)
+    daemon = Daemon(moves.folder, "--no-token", "--database-url", moves.url)
+    daemon.launch()
+    assert (daemon.ended(), "unfinished copy" in daemon.said()) == (1, True)
     assert moves.copy()["events"] == 4000
     with moves.stored() as store, closing(SqliteStore(moves.sqlite)) as source:
         assert everything(store) == everything(source)

@@ -40,7 +40,7 @@ class PostgresStore(Copies):
         self.life = 0
         super().__init__(Pool(address), seal)
         self._writer = Writer(address, self._schema, seal)
-        self._listener = Listener(listen_address, self._schema)
+        self._listener = Listener(listen_address, self._schema, self._notify)
         self._upkeep = Upkeep(self._pool)
         self._begin_day()
 
@@ -118,6 +118,9 @@ class PostgresStore(Copies):
         self._listener.close()
         self._writer.close()
         self._pool.close()
+
+    def _notify(self, channel: str, payload: str) -> None:
+        self._rows("SELECT pg_notify(%(channel)s, %(payload)s)", channel=channel, payload=payload)
 
     def _begin_day(self) -> None:
         self._era = self._writer.era = self._upkeep.month()
