@@ -12,6 +12,7 @@ from .own_commands import (
     add_daemon,
     add_exec,
     add_gigacode,
+    add_log,
     add_run,
     add_server,
     add_to_sessions,
@@ -72,6 +73,7 @@ def parser(*, server_alone: bool = False) -> Parser:
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)
+    add_log(commands)
     groups = add_operations(commands)
     add_to_sessions(groups["sessions"])
     add_tools(commands)

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..errors import Conflict, NotFound, SandboxAgentError, SessionAlreadyExists
 from ..schema.nodes import NodeInfo, NodeState
 from ..store.shared import Abandoned, Fenced, NameTaken, Node, Owner, SharedStore
 from .courier import Carriage, Courier
+from .folder import name_of
 from .follower import Follower
 from .log import End
 from .sessions import Sessions, Spawn
@@ -102,7 +102,7 @@ class Cluster:
         self._log = log
         self._store: SharedStore = log.store
         self._sessions = sessions
-        self._folder = _folder_name(folder)
+        self._folder = name_of(folder)
         self._spawn = spawn
         self._silences = Silences(self._lease)
         self.follower = Follower(log, sessions, spawn)
@@ -394,16 +394,3 @@ def _state_of(node: Node) -> NodeState:
 def _now() -> float:
     """Counts the time that the machine was suspended, which is silence as well."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
-
-
-def _folder_name(folder: Path) -> str:
-    """A random name that stays with the data folder: tells a restart from another disk."""
-    path = folder / "node"
-    try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        name = secrets.token_hex(8)
-        partial = folder / f"node.{name}"
-        partial.write_text(f"{name}\n")
-        partial.rename(path)
-        return name

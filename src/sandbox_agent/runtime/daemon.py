@@ -25,7 +25,6 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     Conflict,
-    InvalidRequest,
     SandboxAgentError,
     SessionAlreadyExists,
     Unavailable,
