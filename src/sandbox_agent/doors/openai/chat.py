@@ -8,22 +8,18 @@ from . import shapes
 from .ids import TurnName
 from .shapes import ChoiceDelta, Chunk, ChunkChoice, CompletionUsage, FinishReason
 
-BETWEEN_MESSAGES = "\n\n"
-
 
 class Chat:
     def __init__(self, name: TurnName) -> None:
         self._name = name
-        self._has_text = False
-        self._item: str | None = None
 
     def chunks(self, event: shapes.StreamEvent, *, with_usage: bool) -> Iterator[Chunk]:
         match event:
             case shapes.Created(response=response):
                 self._response = response
                 yield self._chunk(ChoiceDelta(role="assistant", content=""))
-            case shapes.TextDelta(item_id=item_id, delta=delta):
-                yield self._chunk(ChoiceDelta(content=self._gap(item_id) + delta))
+            case shapes.TextDelta(delta=delta):
+                yield self._chunk(ChoiceDelta(content=delta))
             case shapes.Completed(response=response) | shapes.Incomplete(response=response):
                 yield self._chunk(ChoiceDelta(), finish_reason(response))
                 if with_usage:
@@ -33,12 +29,6 @@ class Chat:
                         model=response.model,
                         usage=chat_usage(response.usage),
                     )
-
-    def _gap(self, item_id: str) -> str:
-        """Messages of one turn are paragraphs of one text."""
-        is_next = self._has_text and item_id != self._item
-        self._has_text, self._item = True, item_id
-        return BETWEEN_MESSAGES if is_next else ""
 
     def _chunk(self, delta: ChoiceDelta, reason: FinishReason | None = None) -> Chunk:
         return Chunk(
@@ -51,7 +41,7 @@ class Chat:
 
 def completion(name: TurnName, response: shapes.Response) -> shapes.Completion:
     messages = [item for item in response.output if isinstance(item, shapes.Message)]
-    text = BETWEEN_MESSAGES.join(content.text for message in messages for content in message.content)
+    text = "".join(content.text for message in messages for content in message.content)
     return shapes.Completion(
         id=name.completion_id,
         created=response.created_at,

@@ -233,8 +233,11 @@ class Intake:
         return found[chosen] if chosen else None
 
     async def _continue(self, wanted: Wanted, previous: TurnName) -> Begun:
-        info = await self._operations.session(previous.session_id)
-        newest, newer = await self._newer(previous)
+        try:
+            info = await self._operations.session(previous.session_id)
+            newest, newer = await self._newer(previous)
+        except SessionNotFound:
+            raise _unknown(previous) from None
         if newer is not None and newest is not None:
             if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:
                 return Begun(TurnName(info.session_id, newer.turn_id), newer.after)
@@ -257,7 +260,7 @@ class Intake:
                 if turn.turn_id == previous.turn_id:
                     return newest, newer
                 newest, newer = newest or turn, turn
-        raise NotFound(f"no response {previous.response_id}", field="previous_response_id")
+        raise _unknown(previous)
 
     # -- sending ------------------------------------------------------------------------------
 
@@ -268,6 +271,10 @@ class Intake:
         ]
         turn_id = await self._operations.send(session_id, prompt.text, tuple(attachments), mark, key)
         return Begun(TurnName(session_id, turn_id), after)
+
+
+def _unknown(previous: TurnName) -> NotFound:
+    return NotFound(f"no response {previous.response_id}", field="previous_response_id")
 
 
 def _fork(previous: TurnName, latest: str | None) -> InvalidRequest:

@@ -3,6 +3,7 @@
 The same events of the log always give the same events with the same numbers. So a client can read a response again, also after a
 restart of the daemon, and go on after any event.
 
+The messages of a turn are paragraphs: each but the first begins with an empty line, because clients join them without one.
 Tool calls appear as summaries of reasoning: as function calls, a client would try to run them. What sub-agents say is left out.
 """
 
@@ -70,6 +71,7 @@ class Turn:
         self._open: dict[str, _Part] = {}
         self._calls: set[str] = set()
         self._count = 0
+        self._has_text = False
         self._was_refused = False
         self._error: ErrorEvent | None = None
         self._status: shapes.Status = "queued"
@@ -220,6 +222,9 @@ class Turn:
 
     def _extend(self, item_id: str, text: str) -> Iterator[shapes.StreamEvent]:
         part = self._open[item_id]
+        if not part.is_reasoning:
+            text = f"\n\n{text}" if self._has_text and not part.pieces else text
+            self._has_text = True
         part.pieces.append(text)
         kind = shapes.SummaryDelta if part.is_reasoning else shapes.TextDelta
         yield kind(sequence_number=self._next(), item_id=part.id, output_index=part.index, delta=text)
