@@ -14,7 +14,7 @@ from ..exchange import DoorAnswer, DoorRequest
 from . import history, reading
 from .chat import completion
 from .ids import TurnName, seconds, turn_of
-from .intake import Begun, Intake, Wanted, identity_of
+from .intake import Begun, Intake, Wanted, identity_of, is_ours
 from .models import list_models
 from .operations import Operations
 from .requests import InputMessage, NewCompletion, NewResponse, read
@@ -61,7 +61,7 @@ class Door:
                 instructions=given.instructions,
                 previous=_previous(given.previous_response_id),
                 permission_mode=request.header(b"x-permission-mode") or None,
-                directory=request.header(b"x-directory") or None,
+                directory=_directory(request),
             )
         )
         if given.stream:
@@ -72,7 +72,6 @@ class Door:
 
     async def _get_response(self, request: DoorRequest, gone: Gone, id: str) -> DoorAnswer | Stream:
         begun, queued_at = await self._find(id)
-        self._intake.refusals.watch(*begun)
         if request.query.get("stream") == "true":
             after = _number(request, "starting_after")
             return Stream(reading.stream_response(self._operations, begun, after), retries=False)
@@ -99,7 +98,10 @@ class Door:
             turn = None
         if turn is None:
             raise NotFound(f"no response {id}")
-        return Begun(name, turn.after), seconds(turn.time)
+        begun = Begun(name, turn.after)
+        if is_ours(turn.mark):
+            self._intake.refusals.watch(*begun)  # the daemon may have been restarted since
+        return begun, seconds(turn.time)
 
     # -- chat completions ---------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class Door:
                 "messages",
                 session_id=session_id,
                 permission_mode=request.header(b"x-permission-mode") or None,
-                directory=request.header(b"x-directory") or None,
+                directory=_directory(request),
                 suspends=session_id is None,
             )
         )
@@ -144,6 +146,10 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
 
 def _json(answer: object) -> DoorAnswer:
     return DoorAnswer(200, msgspec.json.encode(answer), (JSON,))
+
+
+def _directory(request: DoorRequest) -> str | None:
+    return request.headers.get(b"x-directory", b"").decode(errors="replace") or None
 
 
 def _previous(id: str | None) -> TurnName | None:

@@ -77,6 +77,11 @@ def identity_of(request: DoorRequest, body: bytes) -> Identity:
     return Identity(digest, f"openai:{digest}.{of_body}", attempt, bool(name))
 
 
+def is_ours(mark: str | None) -> bool:
+    """Whether a message came through this door."""
+    return mark is not None and mark.startswith("openai:")
+
+
 def _digest(*parts: bytes) -> str:
     digest = hashlib.sha256()
     for part in parts:

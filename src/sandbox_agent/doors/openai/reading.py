@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
-from ...errors import Unavailable
 from ...schema.events import decode_event
 from ..funnel import Frame
 from . import shapes
@@ -22,7 +22,6 @@ from .turn import Turn
 
 PAGE = 1000
 KEEPALIVE_SECONDS = 15.0
-CUT_OFF = "the daemon stopped or the session was deleted before the turn ended"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -63,7 +62,7 @@ async def read_to_end(
         leaver.cancel()
         await asyncio.gather(reader, leaver, return_exceptions=True)
     if not turn.has_ended:
-        raise Unavailable(CUT_OFF)
+        raise _cut_off(begun)
     return turn.response()
 
 
@@ -93,10 +92,13 @@ async def stream_response(
         if event.sequence_number > after:
             yield b"event: %b\ndata: %b\n\n" % (_type_of(event).encode(), _encode(event))
 
-    async for piece in _stream(operations, begun, turn, frames):
-        yield piece
+    async with aclosing(_stream(operations, begun, turn, frames)) as pieces:
+        async for piece in pieces:
+            yield piece
     if not turn.has_ended:
-        cut_off = shapes.StreamFailed(sequence_number=turn.next_number, code="server_error", message=CUT_OFF)
+        cut_off = shapes.StreamFailed(
+            sequence_number=turn.next_number, code="server_error", message=_cut_off(begun).detail
+        )
         yield b"event: error\ndata: %b\n\n" % _encode(cut_off)
 
 
@@ -109,9 +111,10 @@ async def stream_completion(
         for chunk in chat.chunks(event, with_usage=with_usage):
             yield b"data: %b\n\n" % _encode(chunk)
 
-    async for piece in _stream(operations, begun, turn, frames):
-        yield piece
-    failure = failed(turn.response()) if turn.has_ended else Unavailable(CUT_OFF)
+    async with aclosing(_stream(operations, begun, turn, frames)) as pieces:
+        async for piece in pieces:
+            yield piece
+    failure = failed(turn.response()) if turn.has_ended else _cut_off(begun)
     if failure is None:
         yield b"data: [DONE]\n\n"
     else:
@@ -135,6 +138,13 @@ async def _stream(
             if piece or time.monotonic() >= due:
                 yield piece or None
                 due = time.monotonic() + KEEPALIVE_SECONDS
+
+
+def _cut_off(begun: Begun) -> TurnFailed:
+    return TurnFailed(
+        f"the daemon stops or the session was deleted before the turn ended; {begun.name.response_id} says later what became of it",
+        code="server_error",
+    )
 
 
 def failed(response: shapes.Response) -> TurnFailed | None:

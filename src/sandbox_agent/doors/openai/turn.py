@@ -72,7 +72,7 @@ class Turn:
         self._calls: set[str] = set()
         self._count = 0
         self._has_text = False
-        self._was_refused = False
+        self._stops_at_refusal = False
         self._error: ErrorEvent | None = None
         self._status: shapes.Status = "queued"
         self._incomplete: IncompleteDetails | None = None
@@ -154,8 +154,8 @@ class Turn:
                 yield shapes.Failed(sequence_number=self._next(), response=self.response())
                 return
             case "interrupted":
-                # Some agents stop when a request is rejected, which their text then says; otherwise somebody cancelled the turn.
-                self._status = "completed" if self._was_refused else "cancelled"
+                # Some agents stop when a request is rejected. Otherwise somebody has cancelled the turn.
+                self._status = "completed" if self._stops_at_refusal else "cancelled"
             case _:
                 self._status = "incomplete" if self._incomplete else "completed"
         kind = shapes.Completed if self._status == "completed" else shapes.Incomplete
@@ -176,9 +176,10 @@ class Turn:
     # -- output -------------------------------------------------------------------------------
 
     def _delta(self, delta: ItemDelta) -> Iterator[shapes.StreamEvent]:
-        is_by_subagent = delta.parent_id is not msgspec.UNSET and delta.parent_id in self._calls
+        is_by_subagent = delta.parent_id is not msgspec.UNSET
         if delta.kind != "message" or delta.role != "assistant" or is_by_subagent:
             return
+        self._stops_at_refusal = False
         if delta.item_id not in self._open:
             yield from self._add(delta.item_id, is_reasoning=delta.visibility is not msgspec.UNSET)
         yield from self._extend(delta.item_id, delta.delta)
@@ -191,13 +192,14 @@ class Turn:
             case Item(kind="tool_call", content=(ToolCall() as call, *_)):
                 is_by_subagent = item.parent_id in self._calls
                 self._calls.add(item.item_id)
+                self._stops_at_refusal = False
                 if not is_by_subagent:
                     yield from self._whole(item.item_id, _shown(call), is_reasoning=True)
 
     def _note(self, id: str, text: str) -> Iterator[shapes.StreamEvent]:
         """Something that the client must know and that the agent may not say."""
-        self._was_refused = True
         yield from self._whole(id, text, is_reasoning=False)
+        self._stops_at_refusal = True
 
     def _whole(self, item_id: str, text: str, *, is_reasoning: bool) -> Iterator[shapes.StreamEvent]:
         yield from self._add(item_id, is_reasoning=is_reasoning)
