@@ -1,4 +1,7 @@
-"""A turn as a chat completion: its text alone. Derived from the events of a streamed response."""
+"""A turn as a chat completion: its text alone. Derived from the events of a streamed response.
+
+An agent may write two messages at the same time. A completion is one text, so the second is held back until the first is complete.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,23 @@ from .shapes import ChoiceDelta, Chunk, ChunkChoice, CompletionUsage, FinishReas
 class Chat:
     def __init__(self, name: TurnName) -> None:
         self._name = name
+        self._held: dict[str, list[str]] = {}
+        """The messages that are not yet sent, in order. What is written of the first one is sent at once."""
+        self._done: set[str] = set()
 
     def chunks(self, event: shapes.StreamEvent, *, with_usage: bool) -> Iterator[Chunk]:
         match event:
             case shapes.Created(response=response):
                 self._response = response
                 yield self._chunk(ChoiceDelta(role="assistant", content=""))
-            case shapes.TextDelta(delta=delta):
-                yield self._chunk(ChoiceDelta(content=delta))
+            case shapes.TextAdded(item_id=item_id):
+                self._held[item_id] = []
+            case shapes.TextDelta(item_id=item_id, delta=delta):
+                self._held[item_id].append(delta)
+                yield from self._text()
+            case shapes.TextPartDone(item_id=item_id):
+                self._done.add(item_id)
+                yield from self._text()
             case shapes.Completed(response=response) | shapes.Incomplete(response=response):
                 yield self._chunk(ChoiceDelta(), finish_reason(response))
                 if with_usage:
@@ -29,6 +41,16 @@ class Chat:
                         model=response.model,
                         usage=chat_usage(response.usage),
                     )
+
+    def _text(self) -> Iterator[Chunk]:
+        while self._held:
+            item_id, pieces = next(iter(self._held.items()))
+            if pieces:
+                yield self._chunk(ChoiceDelta(content="".join(pieces)))
+                pieces.clear()
+            if item_id not in self._done:
+                return
+            del self._held[item_id]
 
     def _chunk(self, delta: ChoiceDelta, reason: FinishReason | None = None) -> Chunk:
         return Chunk(
