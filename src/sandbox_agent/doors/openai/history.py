@@ -18,7 +18,7 @@ PROMPT_EVENTS = 2
 class FoundTurn(Struct, frozen=True):
     turn_id: str
     after: int
-    """The sequence before its start; for one that waits, that of the last event."""
+    """It starts after this event."""
     time: str
     mark: str | None
     """What the client of the message has marked it with."""
@@ -27,11 +27,13 @@ class FoundTurn(Struct, frozen=True):
 
 
 async def turns(operations: Operations, session_id: str) -> AsyncGenerator[FoundTurn, None]:
-    """All turns that a message started or will start, newest first."""
-    info = await operations.session(session_id)
-    for message in reversed((await operations.queue(session_id)).messages):
-        yield FoundTurn(message.turn_id, info.event_count, message.created_at, message.client_id, True)
-    end, size = info.event_count, FIRST_PAGE
+    """All turns that a message started or will start, newest first. One that starts meanwhile may come twice."""
+    before = (await operations.session(session_id)).event_count
+    waiting = [message async for message in operations.queue(session_id)]
+    for message in reversed(waiting):
+        yield FoundTurn(message.turn_id, before, message.created_at, message.client_id, True)
+    # Counted again: a turn that has left the queue meanwhile is in the log.
+    end, size = (await operations.session(session_id)).event_count, FIRST_PAGE
     while end > 0:
         begin = max(0, end - size)
         for turn in reversed(await _between(operations, session_id, begin, end)):

@@ -16,6 +16,7 @@ from ...schema.answers import (
     EventPage,
     Models,
     Queue,
+    QueuedMessageInfo,
     SentMessage,
     SessionPage,
     StoredAttachment,
@@ -25,7 +26,6 @@ from ...schema.sessions import SessionInfo
 from ..funnel import Funnel, followed
 
 SESSIONS = 1000
-QUEUED = 100
 
 
 class Operations:
@@ -102,9 +102,16 @@ class Operations:
         )
         return sent.turn_id
 
-    async def queue(self, session_id: str) -> Queue:
-        waiting: Queue = await self._call("sessions.queue", session_id=session_id, limit=QUEUED)
-        return waiting
+    async def queue(self, session_id: str) -> AsyncGenerator[QueuedMessageInfo, None]:
+        """The oldest first."""
+        cursor: str | None = None
+        while True:
+            page: Queue = await self._call("sessions.queue", session_id=session_id, cursor=cursor)
+            for message in page.messages:
+                yield message
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     async def withdraw(self, session_id: str, turn_id: str) -> None:
         await self._call("sessions.withdraw", session_id=session_id, turn_id=turn_id)
