@@ -251,6 +251,8 @@ def test_a_response_that_waits_is_withdrawn(client: openai.OpenAI) -> None:
     assert client.responses.retrieve(second.id).status == "cancelled"
     assert client.responses.retrieve(first.id).status == "in_progress"
     assert client.responses.cancel(first.id).status == "cancelled"
+    third = client.responses.create(model="mock", input="hello", previous_response_id=first.id)
+    assert third.output_text == "You said: hello (message 2 of this conversation)"
 
 
 def test_a_reader_that_pauses_loses_nothing(client: openai.OpenAI) -> None:

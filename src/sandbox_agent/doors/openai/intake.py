@@ -15,13 +15,13 @@ from collections import OrderedDict
 from contextlib import aclosing
 from datetime import datetime
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
 from ...errors import (
     ERRORS,
     URN,
-    IdempotencyMismatch,
     Internal,
     InvalidRequest,
     NotFound,
@@ -121,13 +121,14 @@ class Intake:
         self._operations = operations
         self._beginning: dict[str, set[asyncio.Future[None]]] = {}
         self._claims: OrderedDict[str, int] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By session; each exists for as long as a request uses it."""
 
     async def begin(self, wanted: Wanted) -> Begun:
         digest = wanted.identity.digest
         if wanted.identity.may_be_known and (others := self._beginning.get(digest)):
-            await asyncio.wait(
-                others
-            )  # an earlier attempt, whose client is gone, may still be creating the session
+            # An earlier attempt, whose client is gone, may still be creating the session.
+            await asyncio.wait(others)
         done = asyncio.get_running_loop().create_future()
         self._beginning.setdefault(digest, set()).add(done)
         try:
@@ -215,10 +216,7 @@ class Intake:
         identity = wanted.identity
         if identity.may_be_known and (known := await self._earlier_turn(wanted, info)):
             return Begun(TurnName(info.session_id, known.turn_id), known.after)
-        prompt = wanted.prompt(only_new=info.turns > 0)
-        choice = await read_choice(self._operations, wanted.model, info.directory)
-        await adapt(self._operations, info, choice, wanted.permission_mode)
-        begun = await self._send(info.session_id, prompt, identity.mark, identity.key, info.event_count)
+        begun = await self._send_next(wanted, info, wanted.prompt(only_new=info.turns > 0))
         if identity.is_named and (turn := await history.find(self._operations, *begun.name)):
             return Begun(begun.name, turn.after)  # the key may be older than what was looked at
         return begun
@@ -238,24 +236,19 @@ class Intake:
         return found[chosen] if chosen else None
 
     async def _continue(self, wanted: Wanted, previous: TurnName) -> Begun:
-        try:
-            info = await self._operations.session(previous.session_id)
-            newest, newer = await self._newer(previous)
-        except SessionNotFound:
-            raise _unknown(previous) from None
-        if newer is not None and newest is not None:
-            if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:
-                return Begun(TurnName(info.session_id, newer.turn_id), newer.after)
-            raise _fork(previous, TurnName(info.session_id, newest.turn_id).response_id)
-        prompt = wanted.prompt()
-        choice = await read_choice(self._operations, wanted.model, info.directory)
-        await adapt(self._operations, info, choice, wanted.permission_mode)
-        # A response has one continuation: the key keeps out a second one that comes at the same time.
-        key = f"openai:after:{previous.turn_id}"
-        try:
-            return await self._send(info.session_id, prompt, wanted.identity.mark, key, info.event_count)
-        except IdempotencyMismatch:
-            raise _fork(previous, None) from None
+        # A response has one continuation: a second one that comes at the same time must see the first.
+        lock = self._locks.setdefault(previous.session_id, asyncio.Lock())
+        async with lock:
+            try:
+                info = await self._operations.session(previous.session_id)
+                newest, newer = await self._newer(previous)
+            except SessionNotFound:
+                raise _unknown(previous) from None
+            if newest is None or newer is None:
+                return await self._send_next(wanted, info, wanted.prompt())
+        if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:
+            return Begun(TurnName(info.session_id, newer.turn_id), newer.after)
+        raise _fork(previous, TurnName(info.session_id, newest.turn_id))
 
     async def _newer(self, previous: TurnName) -> tuple[FoundTurn | None, FoundTurn | None]:
         """The newest turn after a response and the oldest one after it; None if it is the latest."""
@@ -268,6 +261,12 @@ class Intake:
         raise _unknown(previous)
 
     # -- sending ------------------------------------------------------------------------------
+
+    async def _send_next(self, wanted: Wanted, info: SessionInfo, prompt: Prompt) -> Begun:
+        choice = await read_choice(self._operations, wanted.model, info.directory)
+        await adapt(self._operations, info, choice, wanted.permission_mode)
+        identity = wanted.identity
+        return await self._send(info.session_id, prompt, identity.mark, identity.key, info.event_count)
 
     async def _send(self, session_id: str, prompt: Prompt, mark: str, key: str | None, after: int) -> Begun:
         attachments = [
@@ -282,11 +281,10 @@ def _unknown(previous: TurnName) -> NotFound:
     return NotFound(f"no response {previous.response_id}", field="previous_response_id")
 
 
-def _fork(previous: TurnName, latest: str | None) -> InvalidRequest:
-    instead = f" with {latest}" if latest else ""
+def _fork(previous: TurnName, latest: TurnName) -> InvalidRequest:
     return InvalidRequest(
         f"{previous.response_id} is not the latest response of its session, and an agent's conversation cannot be forked: "
-        f"continue{instead} or start a new one",
+        f"continue with {latest.response_id} or start a new one",
         field="previous_response_id",
     )
 
