@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from ...config import Config
 from ...errors import SandboxAgentError
@@ -27,11 +27,17 @@ from ...schema.answers import (
 from ...schema.changes import ChangeList
 from ...schema.files import SearchResult
 from ...schema.sessions import SessionInfo
-from ..funnel import Funnel, followed
+from .funnel import Funnel
 
 PAGE = 1000
 MAX_PAGES = 10
 """Of the list of sessions: older ones are found by their id only."""
+
+
+class Following(Protocol):
+    """A stream of the log."""
+
+    async def run(self, outlet: Any) -> None: ...
 
 
 class Operations:
@@ -118,7 +124,7 @@ class Operations:
     async def send_and_follow(self, session_id: str, **message: Any) -> AsyncIterator[Funnel]:
         """The events of the message's turn."""
         stream = await self._call("sessions.stream_message", session_id=session_id, **message)
-        async with followed(stream.pieces) as funnel:
+        async with _followed(stream.pieces) as funnel:
             yield funnel
 
     async def upload(self, session_id: str, content: bytes, name: str | None, mime: str) -> StoredAttachment:
@@ -139,7 +145,7 @@ class Operations:
     async def follow_all(self) -> AsyncIterator[Funnel]:
         """The events of all sessions from now on."""
         stream = await self._call("events.sse")
-        async with followed(stream.pieces) as funnel:
+        async with _followed(stream.pieces) as funnel:
             yield funnel
 
     # -- requests -----------------------------------------------------------------------------
@@ -169,3 +175,23 @@ class Operations:
     async def search(self, directory: str, glob: str, limit: int) -> SearchResult:
         found: SearchResult = await self._call("fs.search", path=directory, glob=glob, limit=limit)
         return found
+
+
+@asynccontextmanager
+async def _followed(following: Following) -> AsyncIterator[Funnel]:
+    """Run a stream of the log into a funnel, until the block is left."""
+    funnel = Funnel()
+    reader = asyncio.get_running_loop().create_task(_run(following, funnel))
+    try:
+        yield funnel
+    finally:
+        funnel.leave()
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+async def _run(following: Following, funnel: Funnel) -> None:
+    try:
+        await following.run(funnel)
+    finally:
+        funnel.end()

@@ -12,9 +12,9 @@ from msgspec import Struct
 from ...errors import InvalidRequest
 from ...schema.events import decode_event
 from ...schema.sessions import SessionInfo
-from ..funnel import Funnel
 from .choosing import Choice, ChosenModel, choose, create_session
 from .door import Door
+from .funnel import Funnel
 from .ids import owner_of
 from .request import Empty, Request, route
 from .sessions import facts_of, owner

@@ -16,9 +16,9 @@ import msgspec
 from ...errors import SessionNotFound
 from ...schema.events import Event, TurnStarted, decode_event
 from ...schema.sessions import SessionInfo
-from ..funnel import Frame
 from . import history
 from .catalogue import Catalogue
+from .funnel import Frame
 from .ids import given_ids, message_id, milliseconds, part_id
 from .operations import Operations
 from .sessions import facts_of, session_of

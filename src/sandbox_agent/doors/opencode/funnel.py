@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from collections.abc import Callable
 
 from msgspec import Struct
 
 MAX_BYTES = 256 << 10
 """How much may wait here before the stream pauses; it then goes on from the store."""
-
-
-class Following(Protocol):
-    """A stream of the log."""
-
-    async def run(self, outlet: Any) -> None: ...
 
 
 class Frame(Struct, frozen=True):
@@ -87,23 +79,3 @@ def _frame(text: bytes) -> Frame | None:
         elif line.startswith(b"data: "):
             data = line.removeprefix(b"data: ")
     return Frame(name, data) if data else None
-
-
-@asynccontextmanager
-async def followed(following: Following) -> AsyncIterator[Funnel]:
-    """Run a stream of the log into a funnel, until the block is left."""
-    funnel = Funnel()
-    reader = asyncio.get_running_loop().create_task(_run(following, funnel))
-    try:
-        yield funnel
-    finally:
-        funnel.leave()
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-
-
-async def _run(following: Following, funnel: Funnel) -> None:
-    try:
-        await following.run(funnel)
-    finally:
-        funnel.end()
