@@ -23,7 +23,7 @@ from ...schema.answers import (
 )
 from ...schema.inputs import Attachment
 from ...schema.sessions import SessionInfo
-from ..funnel import Funnel, followed
+from ..inlet import Inlet, inlet_of
 
 SESSIONS = 1000
 
@@ -131,16 +131,16 @@ class Operations:
         return page
 
     @asynccontextmanager
-    async def follow(self, session_id: str, after: int) -> AsyncIterator[Funnel]:
+    async def follow(self, session_id: str, after: int) -> AsyncIterator[Inlet]:
         """The events after a sequence, then every new one."""
         stream = await self._call("sessions.events_sse", session_id=session_id, offset=after)
         if stream is None:  # the session has ended, and there is nothing after it
-            funnel = Funnel()
-            funnel.end()
-            yield funnel
+            inlet = Inlet()
+            inlet.end()
+            yield inlet
             return
-        async with followed(stream.pieces) as funnel:
-            yield funnel
+        async with inlet_of(stream.pieces) as inlet:
+            yield inlet
 
     # -- requests of agents -------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ...schema.events import decode_event
-from ..funnel import Frame
+from ..inlet import Frame
 from . import shapes
 from .chat import Chat
 from .errors import TurnFailed, error_body
@@ -67,8 +67,8 @@ async def read_to_end(
 
 
 async def _follow_to_end(operations: Operations, begun: Begun, turn: Turn) -> None:
-    async with operations.follow(begun.name.session_id, begun.after) as funnel:
-        while not turn.has_ended and (frames := await funnel.take()) is not None:
+    async with operations.follow(begun.name.session_id, begun.after) as inlet:
+        while not turn.has_ended and (frames := await inlet.take()) is not None:
             for _ in _taken(turn, frames):
                 pass
 
@@ -129,9 +129,9 @@ async def _stream(
 ) -> AsyncGenerator[bytes | None, None]:
     """The frames until the turn ends, with None where a keep-alive is due."""
     due = time.monotonic() + KEEPALIVE_SECONDS
-    async with operations.follow(begun.name.session_id, begun.after) as funnel:
+    async with operations.follow(begun.name.session_id, begun.after) as inlet:
         while not turn.has_ended:
-            taken = await funnel.take(max(due - time.monotonic(), 0.0))
+            taken = await inlet.take(max(due - time.monotonic(), 0.0))
             if taken is None:
                 return
             piece = b"".join(frame for event in _taken(turn, taken) for frame in frames_of(event))

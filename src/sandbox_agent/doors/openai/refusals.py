@@ -56,8 +56,8 @@ class Refusals:
 
     async def _until_end(self, name: TurnName, after: int) -> None:
         has_started = False
-        async with self._operations.follow(name.session_id, after) as funnel:
-            while (frames := await funnel.take()) is not None:
+        async with self._operations.follow(name.session_id, after) as inlet:
+            while (frames := await inlet.take()) is not None:
                 for frame in frames:
                     if not any(kind in frame.data for kind in MATTER):
                         continue
