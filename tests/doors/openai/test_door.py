@@ -12,6 +12,7 @@ from tests.daemons import SECONDS, Daemon
 from .conftest import TOKEN
 
 HELLO = {"model": "mock", "input": "hello"}
+IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
 CHAT = {"model": "mock", "messages": [{"role": "user", "content": "hello"}]}
 
 
@@ -53,6 +54,7 @@ def test_a_wrong_token_is_refused(door: httpx2.Client) -> None:
         ("/responses", {**HELLO, "input": [{"type": "item_reference", "id": "x"}]}, "input[0]"),
         ("/responses", {**HELLO, "input": [{"role": "wizard", "content": "x"}]}, "input[0]"),
         ("/responses", {**HELLO, "input": 7}, "input"),
+        ("/responses", {**HELLO, "input": [{"role": "user", "content": [IMAGE] * 101}]}, "input"),
         ("/responses", {**HELLO, "model": "nobody"}, "model"),
         ("/responses", {**HELLO, "model": "nobody/x@y"}, "model"),
         ("/responses", {"input": "hello"}, "model"),

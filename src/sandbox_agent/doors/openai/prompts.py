@@ -16,6 +16,7 @@ from .requests import ImageUrl, InputMessage, Part
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool", "function": "Tool"}
 INSTRUCTING = ("system", "developer")
+MAX_FILES = 100
 
 
 class Attached(Struct, frozen=True):
@@ -52,11 +53,10 @@ def read_prompt(
         raise InvalidRequest("the last message must be of the user and must not be empty", field=field)
     heard = [] if only_new else [*told, _history(before)]
     texts = [*heard, *(each.text for each in new)]
-    used = new if only_new else spoken
-    return Prompt(
-        "\n\n".join(text for text in texts if text.strip()),
-        tuple(file for each in used for file in each.files),
-    )
+    files = tuple(file for each in (new if only_new else spoken) for file in each.files)
+    if len(files) > MAX_FILES:
+        raise InvalidRequest(f"a prompt may have {MAX_FILES} images and files", field=field)
+    return Prompt("\n\n".join(text for text in texts if text.strip()), files)
 
 
 def _history(before: Sequence[Said]) -> str:
