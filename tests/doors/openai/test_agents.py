@@ -12,7 +12,7 @@ from sandbox_agent.testing import agent_cache
 
 from .conftest import client_of
 
-IN_EVERY_RUN = "pi"
+IN_EVERY_RUN = "codex"
 """The quickest; `make doors` runs all."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
