@@ -7,8 +7,9 @@ import socket
 import threading
 from typing import Literal
 
-Way = Literal["open", "black_hole", "swallow_answers"]
-"""`black_hole` passes nothing on, `swallow_answers` passes on what clients send. Connections stay open."""
+Way = Literal["open", "black_hole", "swallow_answers", "drop_notices"]
+"""`black_hole` passes nothing on, `swallow_answers` passes on what clients send, `drop_notices` everything but the notifications of
+LISTEN. Connections stay open."""
 
 
 class Proxy:
@@ -59,9 +60,13 @@ class Proxy:
                 threading.Thread(target=self._pass_on, args=(source, sink, is_answer), daemon=True).start()
 
     def _pass_on(self, source: socket.socket, sink: socket.socket, is_answer: bool) -> None:
+        rest = b""
         with contextlib.suppress(OSError):
             while chunk := source.recv(1 << 16):
-                if self.way == "open" or (self.way == "swallow_answers" and not is_answer):
+                if self.way == "drop_notices" and is_answer:
+                    kept, rest = _without_notices(rest + chunk)
+                    sink.sendall(kept)
+                elif self.way == "open" or (self.way == "swallow_answers" and not is_answer):
                     sink.sendall(chunk)
         for each in (source, sink):
             with contextlib.suppress(OSError):
@@ -69,3 +74,16 @@ class Proxy:
             each.close()
             with self._lock:
                 self._sockets.discard(each)
+
+
+def _without_notices(answers: bytes) -> tuple[bytes, bytes]:
+    """Whole messages of the server that are not notifications, and the beginning of the next one."""
+    kept = b""
+    while len(answers) >= 5:
+        size = 1 + int.from_bytes(answers[1:5], "big")
+        if len(answers) < size:
+            break
+        if answers[:1] != b"A":
+            kept += answers[:size]
+        answers = answers[size:]
+    return kept, answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import threading
@@ -27,7 +28,7 @@ from sandbox_agent.store.base import (
     StoreGone,
 )
 from sandbox_agent.store.postgres import PostgresStore
-from sandbox_agent.store.shared import Fenced, LogWentBack, OutcomeUnknown
+from sandbox_agent.store.shared import Fenced, LogWentBack, Missed, OutcomeUnknown
 from sandbox_agent.testing.store_contract.samples import PLENTY, record, rows
 
 
@@ -225,3 +226,19 @@ def test_a_reader_of_the_whole_log_waits_for_transactions_that_are_open(url: str
 def _execute(url: str, sql: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.encode())
+
+
+# -- notifications ------------------------------------------------------------------------------
+
+
+def test_readers_look_by_themselves_where_notifications_are_lost(
+    logs: Logs, proxy: Proxy, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.way = "drop_notices"
+    store = PostgresStore(url, SEAL, listen_url=f"{through(proxy, logs, url)}&sslmode=disable")
+    hints = store.hints()
+    assert list(itertools.islice(hints, 5)) == [Missed()] * 5
+    assert [record.message for record in caplog.records if "--database-listen-url" in record.message] != []
+    assert len(caplog.records) == 1
+    store.close()
+    assert list(hints) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -25,6 +26,7 @@ from sandbox_agent.store.base import (
     StoreTooNew,
 )
 from sandbox_agent.store.postgres import DatabaseUnfit, PostgresStore, Seal, migrations, read_keys
+from sandbox_agent.store.postgres import connection as server_connection
 from sandbox_agent.testing.store_contract.samples import PLENTY, SECRETS, record, rows
 
 
@@ -74,6 +76,13 @@ def test_a_replica_is_refused(logs: Logs) -> None:
         server.start()
 
 
+def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one version is installed, so the limit is raised."""
+    monkeypatch.setattr(server_connection, "OLDEST_SERVER", 990000)
+    with pytest.raises(DatabaseUnfit, match="version 99 or newer is needed"):
+        PostgresStore(url, SEAL)
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [
@@ -119,6 +128,74 @@ def test_a_newer_log_is_used_unless_it_needs_a_newer_program(url: str) -> None:
     execute(url, "UPDATE meta SET value = '98' WHERE name = 'needs'")
     with pytest.raises(StoreTooNew, match="newer sandbox-agent"):
         PostgresStore(url, SEAL)
+
+
+EXPAND = "ALTER TABLE sessions ADD COLUMN note text NOT NULL DEFAULT ''; CREATE TABLE notes (n bigint);"
+CONTRACT = "-- contract\nDROP TABLE notes; UPDATE meta SET value = '3' WHERE name = 'needs';"
+INDEX = (
+    "-- concurrently\nDROP INDEX CONCURRENTLY IF EXISTS notes_by_n;\n"
+    "CREATE INDEX CONCURRENTLY notes_by_n ON notes (n);\n"
+)
+
+
+def release(folder: Path, *more: str) -> Path:
+    """The migrations of a later release: today's, and more."""
+    folder.mkdir()
+    for number, sql in enumerate([*migrations(), *more], 1):
+        (folder / f"{number:04}_.sql").write_text(sql)
+    return folder
+
+
+def schema_of(url: str) -> int:
+    [(version,)] = execute(url, "SELECT value FROM meta WHERE name = 'schema'")
+    return int(version)
+
+
+def test_an_old_node_and_a_new_one_share_a_log_that_was_expanded(url: str, tmp_path: Path) -> None:
+    old = joined(url, "old")
+    old.write([SaveSession(record("a")), AppendEvents("a", rows((1,)))])
+    new = PostgresStore(url, SEAL, folder=release(tmp_path / "new", EXPAND))
+    new.join("new", "folder of new", 10, "2.0")
+    assert schema_of(url) == len(migrations()) + 1
+    new.write([SaveSession(record("b")), AppendEvents("b", rows((1,)))])
+    old.write([AppendEvents("a", rows((2,))), SaveSession(record("c"))])
+    old.release("a")
+    assert new.claim("a") == {"a"}
+    new.write([AppendEvents("a", rows((3,)))])
+    assert [event.sequence for event in old.read("a", 0, 9, PLENTY)] == [1, 2, 3]
+    joined(url, "another").close()  # an old one may still start
+    for store in (old, new):
+        store.close()
+
+
+def test_a_contraction_waits_for_the_last_old_node(url: str, tmp_path: Path) -> None:
+    old = joined(url, "old")
+    folder = release(tmp_path / "new", EXPAND, CONTRACT)
+    with closing(PostgresStore(url, SEAL, folder=folder)) as new:
+        new.join("new", "folder of new", 10, "3.0")
+        assert schema_of(url) == len(migrations()) + 1
+        old.leave()
+        PostgresStore(url, SEAL, folder=folder).close()
+        assert schema_of(url) == len(migrations()) + 2
+        new.write([SaveSession(record("a"))])
+    with pytest.raises(StoreTooNew, match="newer sandbox-agent"):
+        old.join("old", "folder of old", 10, "1.0")  # it was open all the time
+    old.close()
+
+
+def test_an_index_is_built_beside_writers(url: str, tmp_path: Path) -> None:
+    folder = release(tmp_path / "new", EXPAND, INDEX)
+    with closing(joined(url, "old")) as old, ThreadPoolExecutor(3) as pool:
+        opening = [pool.submit(PostgresStore, url, SEAL, folder=folder) for _ in range(3)]
+        for n in range(1, 20):
+            old.write([SaveSession(record("a")), AppendEvents("a", rows((n,)))])
+        for each in opening:
+            each.result().close()
+        assert len(old.read("a", 0, 99, PLENTY)) == 19
+    assert schema_of(url) == len(migrations()) + 2
+    assert execute(url, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'notes_by_n'::regclass") == [
+        (True,)
+    ]
 
 
 def test_positions_continue_where_transaction_ids_start_again(url: str) -> None:

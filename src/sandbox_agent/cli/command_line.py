@@ -13,6 +13,7 @@ from .own_commands import (
     add_daemon,
     add_exec,
     add_gigacode,
+    add_log,
     add_run,
     add_server,
     add_to_sessions,
@@ -73,6 +74,7 @@ def parser(*, server_alone: bool = False) -> Parser:
     add_exec(commands)
     add_copy(commands)
     add_daemon(commands)
+    add_log(commands)
     add_fleet(commands)
     groups = add_operations(commands)
     add_to_sessions(groups["sessions"])

@@ -267,6 +267,41 @@ def add_daemon(commands: Subparsers[Parser]) -> None:
         add_data_dir(parser)
 
 
+# -- log ----------------------------------------------------------------------------------------
+
+
+def add_log(commands: Subparsers[Parser]) -> None:
+    log = add_group(commands, "log", "Move the log of a daemon.")
+    copy = add_command(
+        log,
+        "log copy",
+        "Copy a log between SQLite and PostgreSQL, and verify the copy.",
+        "log_copy:copy",
+        more="A log is sqlite:PATH (a file or a data directory), postgresql://..., or @FILE, a file that contains one of them.\n"
+        "No daemon may use either log. An interrupted copy continues where it stopped; until it is complete, no daemon\n"
+        "starts on it. A target that holds anything but the beginning of the source is refused.",
+        examples="sandbox-agent log copy sqlite:/srv/agent/log.db @database-url --secrets-key-file keys\n"
+        "sandbox-agent log copy postgresql://agent@db.example/log?sslmode=verify-full sqlite:/srv/agent/log.db",
+        client=False,
+    )
+    copy.add_argument("source", metavar="FROM", help="The log to copy.")
+    copy.add_argument("target", metavar="TO", help="An empty log, or an unfinished copy.")
+    copy.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        help="Data directory of the log in SQLite, with the files of its sessions (default: where the log is).",
+    )
+    copy.add_argument(
+        "--node-name",
+        metavar="NAME",
+        help="Node to which sessions belong in PostgreSQL: the --node-name of the daemon (default: the host name).",
+    )
+    copy.add_argument(
+        "--secrets-key-file", metavar="FILE", help="File with the keys that seal secrets in PostgreSQL."
+    )
+    add_json(copy)
+
+
 # -- sessions -----------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 from ..client import AsyncSandboxAgent, Retry
 from ..client.call import Address
 from ..errors import PermissionDenied, SandboxAgentError, Unavailable
-from .provider import START_SECONDS, Provider, Sandbox, SandboxSpec
+from .provider import START_SECONDS, Provider, Sandbox, SandboxSpec, is_name
 
 logger = logging.getLogger("sandbox_agent.fleet")
 
@@ -95,7 +95,7 @@ class Fleet:
 
     async def get(self, name: str) -> Sandbox | None:
         """The sandbox of this name, if this fleet has it."""
-        return await self._provider.get(name)
+        return await self._provider.get(name) if is_name(name) else None
 
     async def started(self, name: str) -> Sandbox:
         """The sandbox of this name. If it does not run, it is started, and its daemon is ready."""

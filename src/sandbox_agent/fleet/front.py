@@ -21,7 +21,7 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import parse_qs, quote
 
 import httpx2
 import msgspec
@@ -33,6 +33,7 @@ from ..errors import (
     Conflict,
     Internal,
     InvalidRequest,
+    PayloadTooLarge,
     SandboxAgentError,
     StreamError,
     Unavailable,
@@ -99,6 +100,8 @@ class Request:
         self.target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
         self.query = parse_qs(scope["query_string"].decode("latin-1"))
         self.headers: Headers = [pair for pair in scope["headers"] if pair[0] not in OF_THE_CONNECTION]
+        self.created = _CREATE.fullmatch(self.path) if self.method == "POST" else None
+        """Says which session is created, if one is."""
         self._receive = receive
         self.body = b""
         self.is_whole = False
@@ -170,10 +173,7 @@ class Front:
     async def _answer(self, request: Request, send: Send) -> None:
         try:
             await request.read()
-            gateway = await self._fleet.started(self._fleet.gateway)
-            name = self._named(request) or await self._home(request, gateway)
-            target = gateway if name is None else await self._target(request, gateway, name)
-            response = await self._ask(request, target)
+            response = await self._response(request)
         except ClientError as error:
             raise Unavailable(error.detail) from None
         except (SandboxAgentError, Gone):
@@ -185,6 +185,28 @@ class Front:
             await _pass_on(response, request, send)
         finally:
             await response.aclose()
+
+    async def _response(self, request: Request) -> httpx2.Response:
+        """The response of a node. A client that leaves is not waited for, unless its body is still on its way."""
+        if not request.is_whole:
+            return await self._routed(request)
+        asking = asyncio.ensure_future(self._routed(request))
+        leaving = asyncio.ensure_future(request.disconnected())
+        try:
+            await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+            raise Gone
+        finally:
+            for task in (asking, leaving):
+                task.cancel()
+            await asyncio.gather(asking, leaving, return_exceptions=True)
+
+    async def _routed(self, request: Request) -> httpx2.Response:
+        gateway = await self._fleet.started(self._fleet.gateway)
+        name = self._named(request) or await self._home(request, gateway)
+        target = gateway if name is None else await self._target(request, gateway, name)
+        return await self._ask(request, target)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A WebSocket starts no sandbox: a terminal belongs to a process, and its sandbox runs."""
@@ -203,18 +225,17 @@ class Front:
         """The sandbox that a request is for; None if any node can take it."""
         if named := request.query.get("node"):
             return checked_name(named[-1])
-        created = _CREATE.fullmatch(request.path) if request.method == "POST" else None
-        if created is None:
+        if request.created is None:
             return None
         if not request.is_whole:
-            return None  # a node refuses it as too large
+            raise PayloadTooLarge(f"a request for a session has at most {MOST_REPEATED_BYTES} bytes")
         try:
             wanted = msgspec.json.decode(request.body, type=Wanted)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None  # a node says what is wrong with it
         if wanted.node is not None:
             return checked_name(wanted.node)
-        return own_name(unquote(created["session"]) if created["session"] else None)
+        return own_name(request.created["session"])
 
     async def _home(self, request: Request, gateway: Sandbox) -> str | None:
         """The sandbox of an upload's session. A large body is sent once, so it must not go to a node that refuses it."""
@@ -231,7 +252,7 @@ class Front:
         if ours is None:
             if any(node.name == name and node.state == "live" for node in nodes):
                 return gateway  # it belongs to another fleet, or to nobody; the gateway passes it on
-            if _CREATE.fullmatch(request.path) is None:
+            if request.created is None:
                 return gateway  # which says that there is no such node
             if any(node.name == name for node in nodes):
                 # It has files somewhere. A second sandbox of its name, without them, would take over its sessions.

@@ -72,9 +72,13 @@ class Provider(Protocol):
         """Release connections. Sandboxes go on running."""
 
 
+def is_name(name: str) -> bool:
+    """Whether a sandbox can have this name: it becomes part of paths, so it does not start with a dot."""
+    return _NAME.fullmatch(name) is not None
+
+
 def checked_name(name: str) -> str:
-    """The name, if it is one: it becomes part of paths, so it does not start with a dot."""
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise InvalidRequest(
             "a name has 1 to 64 characters of A-Z a-z 0-9 . _ - and does not start with a dot", field="node"
         )

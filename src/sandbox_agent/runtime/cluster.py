@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..errors import Conflict, NotFound, SandboxAgentError, SessionAlreadyExists
 from ..schema.nodes import NodeInfo, NodeState
 from ..store.shared import Abandoned, Fenced, NameTaken, Node, Owner, SharedStore
 from .courier import Carriage, Courier
+from .folder import name_of
 from .follower import Follower
 from .log import End
 from .sessions import Sessions, Spawn
@@ -102,7 +102,7 @@ class Cluster:
         self._log = log
         self._store: SharedStore = log.store
         self._sessions = sessions
-        self._folder = _folder_name(folder)
+        self._folder = name_of(folder)
         self._spawn = spawn
         self._silences = Silences(self._lease)
         self.follower = Follower(log, sessions, spawn)
@@ -294,8 +294,10 @@ class Cluster:
         for _ in range(TRIES):
             node = await self._node_for(operation, request)
             if node is not None:
-                assert self._courier is not None
-                return await self._courier.ask(node, operation, request, getattr(request, "session_id", None))
+                session_id = getattr(request, "session_id", None)
+                if self._courier is None:
+                    raise Unavailable("this node is starting", retryAfter=1, sessionId=session_id)
+                return await self._courier.ask(node, operation, request, session_id)
             try:
                 return await operation.here(daemon, request)
             except Elsewhere as problem:
@@ -358,6 +360,24 @@ class Cluster:
                 await self._ask(lambda: self._store.fence(node.incarnation, at_once=True))  # noqa: B023
                 logger.warning("fenced node %s, as a client asked", name)
 
+    def figures(self) -> dict[str, tuple[str, float]]:
+        now = time.monotonic()
+        return {
+            "lease_age_seconds": (
+                "Seconds since the node last renewed its lease.",
+                now - self._log.written_at,
+            ),
+            "write_seconds": ("How long the last write to the database took.", self._log.write_seconds),
+            "follower_lag_seconds": (
+                "Seconds since the node last knew everything that others had written.",
+                now - self.follower.looked_at,
+            ),
+            "commands_waiting": (
+                "Requests that wait for another node.",
+                float(self._courier.waiting if self._courier else 0),
+            ),
+        }
+
     async def _ask(self, question: Callable[[], Found]) -> Found:
         try:
             return await self._log.ask(question)
@@ -374,16 +394,3 @@ def _state_of(node: Node) -> NodeState:
 def _now() -> float:
     """Counts the time that the machine was suspended, which is silence as well."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
-
-
-def _folder_name(folder: Path) -> str:
-    """A random name that stays with the data folder: tells a restart from another disk."""
-    path = folder / "node"
-    try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        name = secrets.token_hex(8)
-        partial = folder / f"node.{name}"
-        partial.write_text(f"{name}\n")
-        partial.rename(path)
-        return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 from pathlib import Path
 
@@ -46,3 +47,16 @@ class DataFolder:
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def name_of(folder: Path) -> str:
+    """A random name that stays with the data directory: tells a restart from another disk."""
+    path = folder / "node"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        name = secrets.token_hex(8)
+        partial = folder / f"node.{name}"
+        partial.write_text(f"{name}\n")
+        partial.rename(path)
+        return name

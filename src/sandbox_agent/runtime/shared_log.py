@@ -42,6 +42,7 @@ class SharedLog(Log):
 
     def __init__(self, store: SharedStore, store_blob: StoreBlob) -> None:
         super().__init__(store, store_blob)
+        self.outlasts_outages = True
         self.failure = "this node has not joined the log yet"
         self.on_fenced: Callable[[], None] = lambda: None
         """This node owns nothing any more."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -48,6 +50,8 @@ class CopyableStore(Store):
         """Note which log is being copied into this one; None once it is finished. Durable on return."""
 
 
-def ledger_row(facts: tuple, amounts: tuple) -> LedgerRow:  # type: ignore[type-arg]
-    """A turn of which nothing is known has no usage."""
-    return LedgerRow(*facts, usage=Usage(*amounts) if any(a is not None for a in amounts) else None)
+def ledger_row(row: Sequence[Any]) -> LedgerRow:
+    """From the columns of a row: its facts, then the amounts in the order of `Usage`. All unknown means no usage."""
+    session_id, turn_id, agent, model, ended_at, *amounts = row
+    is_known = any(amount is not None for amount in amounts)
+    return LedgerRow(session_id, turn_id, agent, model, ended_at, Usage(*amounts) if is_known else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -25,7 +25,6 @@ from .base import (
     Enqueue,
     EventRow,
     LedgerRow,
-    PendingRow,
     QueuedMessage,
     RecordUsage,
     RememberCalls,
@@ -35,7 +34,7 @@ from .base import (
     SaveSession,
     SessionRecord,
 )
-from .copyable import CopyableStore
+from .copyable import CopyableStore, Remembered
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -101,11 +100,12 @@ class Copy:
         """What the target is to hold, oldest first."""
         self._compared: dict[str, tuple[int, _Hash]] = {}
         """How far events of both were compared, and their digest."""
-        self._done = 0
+        self._done = self._total = 0
 
     def run(self, name: str) -> Copied:
         """Copy everything. `name` tells people which log the source is."""
         self._records = {record.session_id: self._moved(record) for record in _oldest_first(self._source)}
+        self._total = sum(record.event_count for record in self._records.values())
         self._require_prefix()
         self._target.mark_copy(f"{name} ({self._source.identity})")
         sessions = [self._copy_session(record) for record in self._records.values()]
@@ -213,7 +213,7 @@ class Copy:
 
     def _count(self, events: int) -> None:
         self._done += events
-        self._tell(self._done, sum(record.event_count for record in self._records.values()))
+        self._tell(self._done, self._total)
 
     # -- verifying ----------------------------------------------------------------------------
 
@@ -222,20 +222,20 @@ class Copy:
         same = (
             target.session(id) == record
             and target.secrets(id) == source.secrets(id)
-            and target.remembered(id).announced == source.remembered(id).announced
-            and _by_id(target.remembered(id).answered) == _by_id(source.remembered(id).answered)
-            and target.remembered(id).keys == source.remembered(id).keys
+            and _sorted(target.remembered(id)) == _sorted(source.remembered(id))
             and target.pending(id) == source.pending(id)
             and set(target.call_ids(id)) == set(source.call_ids(id))
-            and all(a == b for a, b in zip(_queue(target, id), _queue(source, id), strict=True))
+            and all(a == b for a, b in zip_longest(_queue(target, id), _queue(source, id)))
         )
         if not same:
             raise CopyDiffers(f"the state of session {id} differs after it was copied", sessionId=id)
 
     def _verify_lists(self) -> None:
-        source, target = ([r.session_id for r in _oldest_first(s)] for s in (self._source, self._target))
-        if source != target or source != list(self._records):
+        wanted = list(self._records.values())
+        if [self._moved(record) for record in _oldest_first(self._source)] != wanted:
             raise CopyDiffers("the source was changed while it was copied: copy again")
+        if _oldest_first(self._target) != wanted:
+            raise CopyDiffers("the target was changed while it was written: copy again")
         for rows in (_ledger, _tombstones):
             if sum(1 for _ in rows(self._source)) != _common(rows(self._source), rows(self._target)):
                 raise CopyDiffers("the target lacks some of what was written: copy again")
@@ -248,16 +248,13 @@ def _strange(what: str) -> NotAPrefix:
 # -- reading everything -------------------------------------------------------------------------
 
 
-def _oldest_first(store: CopyableStore) -> Iterator[SessionRecord]:
-    pages: list[list[str]] = []
+def _oldest_first(store: CopyableStore) -> list[SessionRecord]:
+    found: list[SessionRecord] = []
     before: int | None = None
     while page := store.sessions(before, PAGE_ROWS):
-        pages.append([record.session_id for _, record in page])
+        found += [record for _, record in page]
         before = page[-1][0]
-    for ids in reversed(pages):
-        for id in reversed(ids):
-            if (record := store.session(id)) is not None:
-                yield record
+    return found[::-1]
 
 
 def _events(store: CopyableStore, id: str, after: int = 0) -> Iterator[EventRow]:
@@ -318,8 +315,9 @@ def _common(source: Iterator[Row], target: Iterator[Row]) -> int:
     return count
 
 
-def _by_id(rows: Iterable[PendingRow]) -> list[PendingRow]:
-    return sorted(rows, key=lambda row: row.id)
+def _sorted(kept: Remembered) -> Remembered:
+    answered = sorted(kept.answered, key=lambda row: row.id)
+    return Remembered(kept.announced, answered, sorted(kept.keys, key=lambda each: each[0]))
 
 
 def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:

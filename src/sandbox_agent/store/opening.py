@@ -59,9 +59,9 @@ def address_in(file: str) -> str:
     try:
         text = Path(file).expanduser().read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"--database-url-file {file} cannot be read: {error}") from None
+        raise InvalidRequest(f"the file {file} cannot be read: {error}") from None
     if not text:
-        raise InvalidRequest(f"--database-url-file {file} is empty")
+        raise InvalidRequest(f"the file {file} is empty")
     return text
 
 

@@ -54,7 +54,7 @@ class Copies(Commands, CopyableStore):
             after=after,
             limit=limit,
         )
-        return [(row[0], ledger_row(row[1:6], row[6:])) for row in rows]
+        return [(row[0], ledger_row(row[1:])) for row in rows]
 
     def copied_from(self) -> str | None:
         rows = self._rows("SELECT value FROM meta WHERE name = 'copied_from'")

@@ -1,10 +1,17 @@
-"""Hints: what other nodes have written, and what they ask. They wake readers, and nothing depends on them."""
+"""Hints: what other nodes have written, and what they ask. They wake readers, and nothing depends on them.
+
+Behind a transaction pooler, LISTEN succeeds and nothing is ever heard. So a new connection is tested with a notification from another
+one; if it stays silent, `Missed` comes four times a second, and its readers look by themselves.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psycopg
 from psycopg import sql
@@ -20,11 +27,22 @@ MOST_WATCHED = 100_000
 LOOK_SECONDS = 0.5
 """How often a wait for hints looks whether it should end."""
 RETRY_SECONDS = 0.25
+TEST_SECONDS = 2.0
+"""How long the notification of a test may take."""
+DEAF_SECONDS = 10.0
+"""How long to look for news before a connection that hears nothing is tested again."""
+
+logger = logging.getLogger("sandbox_agent.store")
+
+Notify = Callable[[str, str], None]
+"""Sends a notification on another connection: channel and payload."""
 
 
 class Listener:
-    def __init__(self, address: Address, schema: str) -> None:
+    def __init__(self, address: Address, schema: str, notify: Notify) -> None:
         self._address = address
+        self._notify = notify
+        self._has_warned = False
         self._schema = schema
         self._closed = threading.Event()
         self._watched: dict[int, str] = {}
@@ -55,6 +73,10 @@ class Listener:
         for channel in channels:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         yield Missed()
+        if not self._hears(connection, channels[0]):
+            yield from self._look()
+            return
+        yield Missed()  # what came before the test's notification was passed over
         heard_at = time.monotonic()
         while not self._closed.is_set() and self.life is life:
             for notice in connection.notifies(timeout=LOOK_SECONDS, stop_after=1):
@@ -65,8 +87,35 @@ class Listener:
             if life is not None and time.monotonic() - heard_at > life.lease_seconds:
                 return
 
+    def _hears(self, connection: Connection, channel: str) -> bool:
+        test = f"test {secrets.token_hex(8)}"
+        with contextlib.suppress(Unavailable):
+            self._notify(channel, test)
+        deadline = time.monotonic() + TEST_SECONDS
+        while (left := deadline - time.monotonic()) > 0 and not self._closed.is_set():
+            for notice in connection.notifies(timeout=min(left, LOOK_SECONDS), stop_after=1):
+                if notice.payload == test:
+                    self._has_warned = False
+                    return True
+        return False
+
+    def _look(self) -> Iterator[Hint]:
+        """Hints while nothing is heard."""
+        if not self._has_warned and not self._closed.is_set():
+            self._has_warned = True
+            logger.warning(
+                "notifications of the database do not arrive, as behind a transaction pooler: looking for news every "
+                "%d ms; --database-listen-url can name a direct connection",
+                RETRY_SECONDS * 1000,
+            )
+        deadline = time.monotonic() + DEAF_SECONDS
+        while time.monotonic() < deadline and not self._closed.wait(RETRY_SECONDS):
+            yield Missed()
+
     def _understood(self, payload: str) -> Hint | None:
         match payload.split():
+            case ["test", _]:
+                return None  # another node's
             case ["commands"]:
                 return CommandsWait()
             case ["answer", id]:

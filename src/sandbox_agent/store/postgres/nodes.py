@@ -9,7 +9,7 @@ import psycopg
 
 from ..shared import Abandoned, Fenced, NameTaken, Node, Owner
 from .connection import Connection
-from .migrate import migrations
+from .migrate import require_known
 from .reader import Reader, Row, known
 from .writer import Life
 
@@ -29,6 +29,8 @@ class Nodes(Reader):
     _life: Life | None = None
     _era = 0
     """The month that new sessions belong to."""
+    _knows = 0
+    """The newest schema that this program knows."""
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -51,6 +53,7 @@ class Nodes(Reader):
     def _join(self, name: str, folder: str, lease_seconds: float, version: str) -> int:
         def joined(connection: Connection) -> int | Node:
             with connection.transaction():
+                require_known(connection, self._knows)
                 connection.execute(
                     "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' node ' || %s, 0))",
                     (name,),
@@ -73,7 +76,7 @@ class Nodes(Reader):
                 row = connection.execute(
                     "INSERT INTO nodes (name, folder, version, knows, lease_until) "
                     "VALUES (%s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s)) RETURNING incarnation",
-                    (name, folder, version, len(migrations()), lease_seconds),
+                    (name, folder, version, self._knows, lease_seconds),
                 ).fetchone()
                 assert row is not None
                 return int(row[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from ...errors import InvalidRequest
 from ..base import Change, Secrets, StoredEvent, StoreGone
@@ -10,7 +11,7 @@ from ..shared import Hint
 from .connection import Address, Connection, refusing, require_fit
 from .copies import Copies
 from .listener import Listener
-from .migrate import migrate
+from .migrate import MIGRATIONS, migrate, migrations
 from .parameters import Numbers
 from .pool import Pool
 from .reader import _HEAD, known
@@ -24,17 +25,22 @@ class PostgresStore(Copies):
 
     most_events = MOST_EVENTS
 
-    def __init__(self, url: str, seal: Seal, listen_url: str | None = None) -> None:
+    def __init__(
+        self, url: str, seal: Seal, listen_url: str | None = None, folder: Path = MIGRATIONS
+    ) -> None:
+        """`folder` has the migrations that this program knows."""
+        files = migrations(folder)
+        self._knows = len(files)
         address = Address(url)
         listen_address = Address(listen_url) if listen_url is not None else address
         with address.connect() as connection, refusing():
             require_fit(connection)
-            migrate(connection)
+            migrate(connection, files)
             self.identity, self._schema = _raised(connection)
         self.life = 0
         super().__init__(Pool(address), seal)
         self._writer = Writer(address, self._schema, seal)
-        self._listener = Listener(listen_address, self._schema)
+        self._listener = Listener(listen_address, self._schema, self._notify)
         self._upkeep = Upkeep(self._pool)
         self._begin_day()
 
@@ -113,6 +119,9 @@ class PostgresStore(Copies):
         self._writer.close()
         self._pool.close()
 
+    def _notify(self, channel: str, payload: str) -> None:
+        self._rows("SELECT pg_notify(%(channel)s, %(payload)s)", channel=channel, payload=payload)
+
     def _begin_day(self) -> None:
         self._era = self._writer.era = self._upkeep.month()
 
@@ -121,7 +130,7 @@ def _raised(connection: Connection) -> tuple[str, str]:
     """Identity and schema. The server's transaction ids may lie behind the log's positions, if the log was loaded into a new server."""
     with connection.transaction():
         connection.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' migrate', 0))"
+            "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' positions', 0))"
         )
         connection.execute(
             "UPDATE meta SET value = value::bigint + missing FROM (SELECT max(position) + 4096 - "

@@ -55,7 +55,7 @@ class Copies(Reader, CopyableStore):
             "WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
             (after, limit),
         )
-        return [(row[0], ledger_row(row[1:6], row[6:])) for row in rows]
+        return [(row[0], ledger_row(row[1:])) for row in rows]
 
     def copied_from(self) -> str | None:
         rows = self._reader().execute("SELECT value FROM meta WHERE name = ?", (_COPIED_FROM,))

@@ -12,8 +12,8 @@ import apsw
 
 from ..base import Change, StoreCorrupt
 from .connection import connect, leave_wal
-from .files import StoreFiles, beside, newest_event, require_complete, require_end
 from .copies import Copies
+from .files import StoreFiles, beside, newest_event, require_complete, require_end
 from .schema import meta, migrate, require_sound
 from .writer import Writer
 
