@@ -9,10 +9,12 @@ one finds the sandboxes at the provider.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,6 +88,8 @@ class Fleet:
         self._work: dict[str, asyncio.Task[Any]] = {}
         """What is being done with a sandbox: one thing at a time."""
         self._starting: set[str] = set()
+        self._users: Counter[str] = Counter()
+        """Requests that are under way in a sandbox, by name."""
 
     @property
     def gateway(self) -> str:
@@ -97,9 +101,20 @@ class Fleet:
         """The sandbox of this name, if this fleet has it."""
         return await self._provider.get(name) if is_name(name) else None
 
+    @contextlib.contextmanager
+    def used(self, name: str) -> Iterator[None]:
+        """While a request is under way, its sandbox is not idle."""
+        self._users[name] += 1
+        try:
+            yield
+        finally:
+            self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name]
+            self._watch_of(name).active_at = time.monotonic()
+
     async def started(self, name: str) -> Sandbox:
         """The sandbox of this name. If it does not run, it is started, and its daemon is ready."""
-        self._watch_of(name).active_at = time.monotonic()
         if name not in self._work:
             found = await self._provider.get(name)
             if found is not None and found.state == "running":
@@ -220,7 +235,10 @@ class Fleet:
         if sandbox.name in self._work:
             return
         watched = self._watch_of(sandbox.name)
-        if sandbox.state == "dead":
+        if sandbox.state == "stopped":
+            # When it runs again, perhaps by another program, its time starts anew.
+            watched.activity, watched.active_at = None, time.monotonic()
+        elif sandbox.state == "dead":
             self._revive(sandbox.name)
         elif sandbox.state == "running" and live is not None:
             if sandbox.name not in live:
@@ -259,19 +277,21 @@ class Fleet:
 
     async def _stop_if_idle(self, sandbox: Sandbox, watched: Watched) -> None:
         before, watched.activity = watched.activity, await self._activity(sandbox)
-        now = time.monotonic()
         if watched.activity is None or watched.activity.is_busy or watched.activity != before:
-            watched.active_at = now
+            watched.active_at = time.monotonic()
             watched.failures = 0
-        elif now - watched.active_at >= self._settings.idle_seconds and sandbox.name not in self._work:
+        elif self._is_idle(sandbox.name, watched) and sandbox.name not in self._work:
             self._begin(sandbox.name, self._stop_idle(sandbox, watched))
 
     async def _stop_idle(self, sandbox: Sandbox, watched: Watched) -> None:
         """Look again: since the last look, somebody may have used it."""
-        seen = await self._activity(sandbox)
-        if seen == watched.activity and time.monotonic() - watched.active_at >= self._settings.idle_seconds:
+        if await self._activity(sandbox) == watched.activity and self._is_idle(sandbox.name, watched):
             logger.info("sandbox %s is idle; stopping it", sandbox.name)
             await self._provider.stop(sandbox.name)
+
+    def _is_idle(self, name: str, watched: Watched) -> bool:
+        quiet = time.monotonic() - watched.active_at >= self._settings.idle_seconds
+        return quiet and name not in self._users
 
     # -- asking ---------------------------------------------------------------------------------
 

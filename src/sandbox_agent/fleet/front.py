@@ -102,6 +102,8 @@ class Request:
         self.headers: Headers = [pair for pair in scope["headers"] if pair[0] not in OF_THE_CONNECTION]
         self.created = _CREATE.fullmatch(self.path) if self.method == "POST" else None
         """Says which session is created, if one is."""
+        self.used = contextlib.ExitStack()
+        """The sandboxes that this request keeps from being idle."""
         self._receive = receive
         self.body = b""
         self.is_whole = False
@@ -164,7 +166,7 @@ class Front:
             await self._converse(scope, receive, send)
             return
         request = Request(scope, receive)
-        with contextlib.suppress(Gone):
+        with request.used, contextlib.suppress(Gone):
             try:
                 await self._answer(request, send)
             except SandboxAgentError as error:
@@ -261,6 +263,10 @@ class Front:
                     f"`sandbox-agent fleet start {name}` if its files are gone for good",
                     node=name,
                 )
+        return await self._started(request, name)
+
+    async def _started(self, request: Request, name: str) -> Sandbox:
+        request.used.enter_context(self._fleet.used(name))
         return await self._fleet.started(name)
 
     async def _look_up(self, request: Request, gateway: Sandbox, path: str, kind: type[Found]) -> Found:
@@ -280,13 +286,13 @@ class Front:
                 break
             content = await _whole(response)
             response = _again(response, content)
-            other = await self._refused_for(content, target)
+            other = await self._refused_for(request, content, target)
             if other is None or not request.is_whole:
                 break
             target = other
         return response
 
-    async def _refused_for(self, content: bytes, target: Sandbox) -> Sandbox | None:
+    async def _refused_for(self, request: Request, content: bytes, target: Sandbox) -> Sandbox | None:
         """The other sandbox that should have been asked, which runs by now; None if the refusal stands."""
         try:
             refusal = msgspec.json.decode(content, type=Refusal)
@@ -297,7 +303,7 @@ class Front:
             return None
         if refusal.node is None or await self._fleet.get(refusal.node) is None:
             return None
-        return await self._fleet.started(refusal.node)
+        return await self._started(request, refusal.node)
 
     async def _sent(self, request: httpx2.Request, target: Sandbox) -> httpx2.Response:
         try:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ..errors import InvalidRequest
 
 SandboxState = Literal["running", "stopped", "dead"]
-"""`stopped`: it was ended on purpose, and its files are kept. `dead`: it ended by itself, and nobody has stopped it since."""
+"""`stopped`: it was ended on purpose, or is about to end, and its files are kept. `dead`: it ended by itself, and nobody has stopped it since."""
 
 START_SECONDS = 60.0
 """How long a start may take: a daemon whose name is taken waits for the end of a lease."""
