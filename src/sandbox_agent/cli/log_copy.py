@@ -22,7 +22,7 @@ from ..store.opening import (
     LOG_NAME,
     POSTGRES,
     Keys,
-    address_in,
+    address_of,
     open_postgres,
     open_sqlite,
     sqlite_path,
@@ -57,7 +57,7 @@ def copy(args: argparse.Namespace) -> int:
 
 
 def _copied(args: argparse.Namespace) -> Copied:
-    source, target = _address(args.source), _address(args.target)
+    source, target = address_of(args.source), address_of(args.target)
     if source.startswith(POSTGRES) == target.startswith(POSTGRES):
         raise WrongUsage(
             "one of the two logs must be in PostgreSQL and the other in SQLite: copy a data directory as files, "
@@ -103,10 +103,6 @@ def _run(
 
 
 # -- the two logs -------------------------------------------------------------------------------
-
-
-def _address(given: str) -> str:
-    return address_in(given[1:]) if given.startswith("@") else given
 
 
 @contextlib.contextmanager
