@@ -85,7 +85,7 @@ async def prompt_async(door: Door, request: Request) -> Empty:
     return Empty()
 
 
-@route("POST", "/session/{id}/command")
+@route("POST", "/session/{id}/command", hides_errors=True)
 async def command(door: Door, request: Request) -> MessageWithParts | Empty:
     given = request.decode(Command)
     info = await _own_session(door, request)
@@ -93,7 +93,7 @@ async def command(door: Door, request: Request) -> MessageWithParts | Empty:
     return await _sent(door, request, Message(info.session_id, text, (), _checked(given.message_id), True))
 
 
-@route("POST", "/session/{id}/summarize")
+@route("POST", "/session/{id}/summarize", hides_errors=True)
 async def summarize(door: Door, request: Request) -> bool:
     info = await _own_session(door, request)
     await _sent(door, request, Message(info.session_id, "/compact", (), None, True))
