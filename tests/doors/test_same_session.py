@@ -10,7 +10,8 @@ import pytest
 from tests.daemons import Client, Daemon, client_of, of_type, running
 from tests.doors.acp.acp_client import FORMS, AcpClient, acp_program
 from tests.doors.acp.conftest import environment
-from tests.doors.opencode.conftest import TOKEN, OpenCode
+from tests.doors.opencode.conftest import OpenCode
+from tests.doors.opencode.tui import TOKEN
 
 PROMPTS = [
     "markdown",
@@ -83,7 +84,7 @@ def test_opencode_shows_what_the_events_say(daemon: Daemon, native: Client, tmp_
                 watcher.until(lambda screen: screen.pending or screen.status.get(session) == "idle")
                 for request in list(watcher.screen.pending.values()):
                     asked += _answered(opencode, request)
-                    watcher.until(lambda screen, id=request["id"]: id not in screen.pending)
+                watcher.until(lambda screen: not screen.pending)
         said = natively(native.events(session))
         assert in_opencode(opencode, session) == {**said, "asked": []}
         assert asked == said["asked"]

@@ -10,8 +10,9 @@ import httpx2
 import pytest
 from tests.daemons import Daemon, running
 
-from .conftest import CREDENTIALS, TOKEN, OpenCode
+from .conftest import CREDENTIALS, OpenCode
 from .screen import Screen
+from .tui import TOKEN
 
 # -- access -----------------------------------------------------------------------------------
 
