@@ -51,10 +51,13 @@ from .frames import (
 )
 from .operations import Message, Operations
 from .prompts import ReadPrompt, read_prompt
+from .settings import ShownSettings
 from .updates import Updates, images_in
 
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
+END_SECONDS = 10.0
+"""How long a cancelled turn may take to end."""
 STOP_REASONS: dict[StopReason, str] = {
     "end_turn": "end_turn",
     "interrupted": "cancelled",
@@ -84,7 +87,7 @@ class Conversation:
         self, client: Client, operations: Operations, session: SessionInfo, choices: Choices
     ) -> None:
         self.id = session.session_id
-        self.choices = choices
+        self.settings = ShownSettings(session, choices)
         self._client = client
         self._operations = operations
         self._updates = Updates(session.directory, client.capabilities)
@@ -123,6 +126,11 @@ class Conversation:
     async def until_live(self) -> None:
         """Wait until the replay is over."""
         await self._is_live.wait()
+
+    async def until_answered(self) -> None:
+        """Wait until the end of the turns that were cancelled is known here too."""
+        if self._prompts:
+            await asyncio.wait(self._prompts.values(), timeout=END_SECONDS)
 
     def close(self) -> None:
         """Stop showing it; its prompts fail here and go on in the daemon."""
@@ -181,7 +189,22 @@ class Conversation:
                 images[image.path] = loaded
         for update in self._updates.translate(event, images):
             await self._client.update(self.id, update)
+        if isinstance(event.data, TurnStarted | TurnEnded) and self._is_live.is_set():
+            await self._check_settings()
         self._note(event)
+
+    async def _check_settings(self) -> None:
+        """The log does not tell when another client changes them, so they are compared with each turn."""
+        with contextlib.suppress(SandboxAgentError):
+            for update in self.settings.news(await self._operations.get(self.id)):
+                await self._client.update(self.id, update)
+
+    def show_settings(self, session: SessionInfo) -> None:
+        async def show() -> None:
+            for update in self.settings.news(session):
+                await self._client.update(self.id, update)
+
+        self._client.spawn(show())
 
     async def _load(self, path: str, mime: str | None) -> ImageContent | None:
         try:
