@@ -41,8 +41,8 @@ def test_the_commands_of_acpx(tmp_path: Path) -> None:
         client.run("set", "model", "mock-2")
         assert "Planning: You said: hello" in client.run("prompt", "hello")
         client.run("set-mode", "build")
-        with client.start("prompt", "slow") as slow:
-            wait_until(lambda: any("Counting" in str(update) for update in client.updates()))
+        with client.start("prompt", "pace 3000 100") as slow:
+            wait_until(lambda: any("1@" in str(update) for update in client.updates()))
             client.run("cancel")
             assert "[done] cancelled" in slow.communicate(timeout=120)[0]
         client.kill_daemon()

@@ -93,12 +93,14 @@ class Tui:
             time.sleep(0.2)
 
     def interrupt(self) -> None:
-        """Two presses within five seconds count, but a busy interface may miss one."""
+        """The second press counts once the interface asks for it; two that arrive at once would be another key."""
         deadline = time.monotonic() + SECONDS
         while "· interrupted" not in self.screen():
             assert time.monotonic() < deadline, self.screen()
-            self.press("Escape", "Escape")
-            time.sleep(0.5)
+            self.press("Escape")
+            asked_until = time.monotonic() + 3
+            while time.monotonic() < asked_until and "again to interrupt" not in self.screen():
+                time.sleep(0.1)
 
     def write(self, text: str) -> None:
         self._tmux("send-keys", "-t", "t", "-l", "--", text)

@@ -213,7 +213,7 @@ class Connection:
         conversation = await self._conversation(asked.session_id)
         change = change_of_mode(asked.mode_id, conversation.settings.choices)
         session = await self._operations.update(asked.session_id, change)
-        return Answered(Empty(), lambda: conversation.show_settings(session))
+        return Answered(Empty(), lambda: self._rpc.spawn(conversation.show_settings(session)))
 
     async def set_option(self, asked: frames.SetOption) -> OptionsSet:
         conversation = await self._conversation(asked.session_id)
