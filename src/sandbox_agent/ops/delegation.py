@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import posixpath
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
 import msgspec
@@ -102,7 +101,8 @@ async def _descendants(daemon: Daemon, caller: SessionRecord) -> AsyncGenerator[
     """Everything below a session. It is newer than the session itself, so older ones are not read."""
     before: int | None = None
     while page := await daemon.sessions.page(before, PAGE):
-        for before, shown in page:
+        before = page[-1][0]
+        for _, shown in page:
             if shown.view.record.folder == caller.folder:
                 return
             if caller.folder in shown.view.record.callers:
@@ -174,9 +174,7 @@ def directory_below(root: str, wanted: str | None) -> str:
 
 def rules_below(caller: SessionRecord, agent: str) -> tuple[PolicyRule, ...]:
     """The caller's rules, as they must read for another agent in another directory to have the same effect."""
-    return tuple(
-        rule for given in caller.policy if (rule := _rule_below(caller, given, agent)) is not None
-    )
+    return tuple(rule for given in caller.policy if (rule := _rule_below(caller, given, agent)) is not None)
 
 
 def _rule_below(caller: SessionRecord, rule: PolicyRule, agent: str) -> PolicyRule | None:
@@ -264,7 +262,11 @@ def _claimed(shown: Shown, name: str) -> float:
 
 
 def _exhausted(name: str, others: Iterable[Shown]) -> str:
-    running = [each.view.record.session_id for each in others if each.view.state != "idle" and not each.view.record.ended]
+    running = [
+        each.view.record.session_id
+        for each in others
+        if each.view.state != "idle" and not each.view.record.ended
+    ]
     rest = f": session {running[0]} may still use it; wait until it is idle" if running else ""
     return f"nothing is left of this session's limit {name}{rest}"
 

@@ -167,7 +167,9 @@ class AgentLink:
     async def _open_door(self) -> None:
         """Let the agent start other sessions, if its client configured that."""
         sessions, servers = self._live.sessions, self._live.secrets.mcp
-        names = [name for name, server in servers.items() if server.enabled is not False and is_own_server(server)]
+        names = [
+            name for name, server in servers.items() if server.enabled is not False and is_own_server(server)
+        ]
         if names and sessions.welcome is not None:
             self._door = SessionDoor(self._live.id, sessions.welcome, sessions.spawn)
             ours = await self._door.open(sessions.hosts.instance)

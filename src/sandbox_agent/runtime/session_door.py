@@ -51,7 +51,7 @@ class SessionDoor:
         self._session_id = session_id
         self._welcome = welcome
         self._spawn = spawn
-        self._visitors: dict[_Visitor, asyncio.Task[None] | None] = {}
+        self._visitors: set[_Visitor] = set()
         self._folder: Path | None = None
         self._listener: asyncio.Server | None = None
 
@@ -77,7 +77,8 @@ class SessionDoor:
         if len(self._visitors) >= MAX_VISITORS:
             visitor.close()
             return
-        self._visitors[visitor] = self._spawn(self._serve(visitor))
+        self._visitors.add(visitor)
+        self._spawn(self._serve(visitor))
 
     async def _serve(self, visitor: _Visitor) -> None:
         try:
@@ -86,7 +87,7 @@ class SessionDoor:
             visitor.close()
 
     def _left(self, visitor: _Visitor) -> None:
-        self._visitors.pop(visitor, None)
+        self._visitors.discard(visitor)
 
 
 class _Visitor(asyncio.Protocol):
