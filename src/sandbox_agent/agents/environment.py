@@ -12,13 +12,15 @@ BASE_VARIABLES = frozenset(
     "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split()
 )
 BASE_PREFIXES = ("XDG_", "LC_")
+INSIDE = f"{PREFIX}INSIDE"
+"""Tells our own program that an agent of a session has started it."""
 
 
 def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str]) -> dict[str, str]:
     """A small safe base, the agent's own family of variables, and what the session adds; no other variable of
     the daemon.
     """
-    return {**dict(_allowed(agent, ours)), **session}
+    return {**dict(_allowed(agent, ours)), **session, INSIDE: agent.name}
 
 
 def own_family(agent: Agent, ours: Mapping[str, str]) -> dict[str, str]:

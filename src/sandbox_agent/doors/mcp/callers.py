@@ -9,7 +9,16 @@ from msgspec import Struct
 
 from ...errors import ERRORS, URN, InvalidRequest, PermissionDenied, SandboxAgentError, SessionAlreadyExists
 from ...ops.delegation import Order, find_below, list_below, send_below, start_below
-from ...ops.sessions import ListSessions, SendMessage, SessionSettings, accept, create_session, list_sessions
+from ...ops.sessions import (
+    ListSessions,
+    OneSession,
+    SendMessage,
+    SessionSettings,
+    accept,
+    create_session,
+    get,
+    list_sessions,
+)
 from ...runtime.daemon import Daemon
 from ...schema.answers import CreatedSession
 from ...schema.sessions import SessionInfo
@@ -74,12 +83,12 @@ class Client:
         return await self.send(session_id, given.prompt, key)
 
     async def send(self, session_id: str, prompt: str, key: str | None) -> Sent:
-        before = (await self._daemon.sessions.show(session_id)).event_count
+        before = (await self.find(session_id)).event_count
         accepted = await accept(self._daemon, SendMessage(session_id, prompt, idempotency_key=key))
         return Sent(accepted.turn_id, 0 if accepted.repeated else before)
 
     async def find(self, session_id: str) -> SessionInfo:
-        return (await self._daemon.sessions.show(session_id)).info
+        return await get(self._daemon, OneSession(session_id))
 
     async def sessions(self) -> AsyncGenerator[SessionInfo, None]:
         cursor: str | None = None

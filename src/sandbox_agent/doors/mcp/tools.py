@@ -26,6 +26,8 @@ Seconds = Annotated[
     Meta(description="How long to wait, in seconds (default and maximum: 50)."),
 ]
 Prompt = Annotated[str, Meta(description="What the agent should do.")]
+Name = Annotated[str, Meta(max_length=256)]
+Path = Annotated[str, Meta(max_length=4096)]
 
 
 class Given(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,12 +43,12 @@ class Told(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Run(Given, frozen=True, kw_only=True):
     prompt: Prompt
-    agent: Annotated[str | None, Meta(description="Agent of a new session, e.g. `claude`; see `agents`.")] = (
-        None
-    )
+    agent: Annotated[
+        Name | None, Meta(description="Agent of a new session, e.g. `claude`; see `agents`.")
+    ] = None
     session_id: Annotated[str | None, Meta(description="Session to continue; absent for a new one.")] = None
-    directory: Annotated[str | None, Meta(description="Working directory of a new session.")] = None
-    model: Annotated[str | None, Meta(description="Model of a new session.")] = None
+    directory: Annotated[Path | None, Meta(description="Working directory of a new session.")] = None
+    model: Annotated[Name | None, Meta(description="Model of a new session.")] = None
     permission_mode: Annotated[
         PermissionMode | None,
         Meta(
