@@ -15,8 +15,8 @@ from ..agents.jsonrpc import Call as RpcCall
 from ..agents.jsonrpc import Note, Refusal, RequestId, RpcError, read
 from ..client.aio.transport import AsyncTransport
 from ..client.call import IDEMPOTENCY_KEY, Call, new_key
-from ..config import PREFIX
 from ..client.failures import DaemonUnreachable
+from ..config import PREFIX
 from ..errors import SandboxAgentError
 from .ancestors import variable_around
 from .background_daemon import find_client
@@ -32,7 +32,9 @@ class _Cancelled(Struct, frozen=True, rename="camel"):
 
 
 def mcp(args: argparse.Namespace) -> int:
-    if not (args.endpoint or os.environ.get(f"{PREFIX}ENDPOINT")) and (agent := variable_around(INSIDE)):
+    if not (getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")) and (
+        agent := variable_around(INSIDE)
+    ):
         raise CommandFailed(
             f"this is inside a session of {agent}: it may start others only if the session was created with this server in "
             "`mcp`, as in --mcp agents='sandbox-agent mcp'"

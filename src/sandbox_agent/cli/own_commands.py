@@ -158,7 +158,7 @@ def add_acp(commands: Subparsers[Parser]) -> None:
 # -- mcp ----------------------------------------------------------------------------------------
 
 
-def add_mcp(commands: Subparsers[Parser]) -> None:
+def add_mcp_server(commands: Subparsers[Parser]) -> None:
     mcp = add_command(
         commands,
         "mcp",

@@ -88,7 +88,8 @@ class Client:
         return Sent(accepted.turn_id, 0 if accepted.repeated else before)
 
     async def find(self, session_id: str) -> SessionInfo:
-        return await get(self._daemon, OneSession(session_id))
+        info: SessionInfo = await get(self._daemon, OneSession(session_id))
+        return info
 
     async def sessions(self) -> AsyncGenerator[SessionInfo, None]:
         cursor: str | None = None
