@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncGenerator
 
@@ -30,9 +31,9 @@ class Stdout:
 async def open_stdout() -> Stdout:
     loop = asyncio.get_running_loop()
     try:
-        transport, protocol = await loop.connect_write_pipe(
-            asyncio.streams.FlowControlMixin, sys.stdout.buffer
-        )
+        # A copy, because the transport closes what it has, and the program flushes its own at the end.
+        pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, pipe)
     except ValueError:
         raise WrongUsage(NEEDS_PIPES) from None
     return Stdout(asyncio.StreamWriter(transport, protocol, None, loop))

@@ -48,7 +48,7 @@ class Initialize(Read, frozen=True):
 
 class CallTool(Params, frozen=True):
     name: str = ""
-    arguments: Raw | None = None
+    arguments: Raw = Raw(b"{}")
 
 
 class Cancelled(Read, frozen=True):

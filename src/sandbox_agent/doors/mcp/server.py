@@ -95,7 +95,8 @@ class Server:
         if tool is None:
             raise Refused(f"there is no tool {wanted.name}", INVALID_PARAMS)
         try:
-            given = msgspec.json.decode(wanted.arguments or b"{}", type=tool.given)
+            arguments = b"{}" if wanted.arguments == b"null" else wanted.arguments
+            given = msgspec.json.decode(arguments, type=tool.given)
         except (msgspec.DecodeError, RecursionError) as error:
             # As a result, which the calling model can read and mend.
             return _failed(_complaint(tool, str(error)))
