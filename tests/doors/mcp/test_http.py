@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,7 +65,10 @@ def test_other_methods_and_messages(native: Client) -> None:
     assert native.delete(PATH).status_code == 204
     note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     assert native.post(PATH, note).status_code == 202
-    assert native.request("POST", PATH, content=b"{", headers={"content-type": "application/json"}).status_code == 400
+    assert (
+        native.request("POST", PATH, content=b"{", headers={"content-type": "application/json"}).status_code
+        == 400
+    )
     assert native.post(PATH, [note]).status_code == 400
     assert native.request("POST", PATH, content=b"{}").status_code == 415
     assert post(native, "resources/list").json()["error"]["code"] == -32601
@@ -205,3 +210,10 @@ def test_bad_arguments_are_results_that_a_model_can_read(
 ) -> None:
     assert named in failure(native, tool, **arguments)
 
+
+def test_a_door_that_is_not_used_is_not_loaded() -> None:
+    script = (
+        "import sys, sandbox_agent.http.serve; print([name for name in sys.modules if '.doors.mcp' in name])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
