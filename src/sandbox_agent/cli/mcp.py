@@ -8,7 +8,6 @@ import os
 from contextlib import aclosing
 
 import msgspec
-from msgspec import Struct
 
 from ..agents.environment import INSIDE
 from ..agents.jsonrpc import Call as RpcCall
@@ -17,18 +16,14 @@ from ..client.aio.transport import AsyncTransport
 from ..client.call import IDEMPOTENCY_KEY, Call, new_key
 from ..client.failures import DaemonUnreachable
 from ..config import PREFIX
+from ..doors.mcp.frames import INTERNAL_ERROR, INVALID_REQUEST, Cancelled, unreadable
 from ..errors import SandboxAgentError
 from .ancestors import variable_around
 from .background_daemon import find_client
 from .failures import CommandFailed
 from .stdio import Stdout, lines_of_stdin, open_stdout
 
-INTERNAL_ERROR = -32603
 MAX_REQUESTS = 100
-
-
-class _Cancelled(Struct, frozen=True, rename="camel"):
-    request_id: RequestId | None = None
 
 
 def mcp(args: argparse.Namespace) -> int:
@@ -69,19 +64,13 @@ class Bridge:
         try:
             message = read(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            await self._stdout.send(
-                msgspec.json.encode(
-                    {
-                        "jsonrpc": "2.0",
-                        "id": None,
-                        "error": {"code": -32700, "message": f"not JSON-RPC: {error}"},
-                    }
-                )
-            )
+            await self._stdout.send(unreadable(error))
             return
         match message:
             case RpcCall(id) if id in self._open or len(self._open) >= MAX_REQUESTS:
-                await self._refuse(id, "the request id is in use, or too many requests are open", -32600)
+                await self._refuse(
+                    id, "the request id is in use, or too many requests are open", INVALID_REQUEST
+                )
             case RpcCall(id):
                 task = asyncio.get_running_loop().create_task(self._pass_on(message, line))
                 self._open[id] = task
@@ -131,7 +120,7 @@ class Bridge:
 
     def _cancel(self, params: msgspec.Raw) -> None:
         try:
-            cancelled = msgspec.json.decode(params, type=_Cancelled).request_id
+            cancelled = msgspec.json.decode(params, type=Cancelled).request_id
         except (msgspec.DecodeError, RecursionError):
             return
         if cancelled is not None and (task := self._open.get(cancelled)) is not None:

@@ -27,16 +27,6 @@ class DoorAnswer(Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-class Lines(Protocol):
-    """A connection on which each line is a message."""
-
-    async def receive(self) -> bytes | None:
-        """The next message, empty if it was too long; None when the program is gone."""
-
-    async def send(self, message: bytes) -> None:
-        """Waits while the program does not read."""
-
-
 class Socket(Protocol):
     """An accepted WebSocket. Sending waits until there is room."""
 

@@ -12,7 +12,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from ..config import Config
-from ..doors.exchange import DoorRequest, Lines
+from ..doors.exchange import DoorRequest
 from ..errors import (
     UNEXPECTED,
     Internal,
@@ -23,6 +23,7 @@ from ..errors import (
     TokenInvalid,
 )
 from ..ops import OPERATIONS
+from ..ops.delegation import Lines
 from ..ops.operation import Dialogue, Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
 from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream

@@ -13,11 +13,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 import msgspec
 from msgspec import Struct
 
-from ..errors import Conflict, PermissionDenied, SessionNotFound
+from ..errors import Conflict, PermissionDenied, RateLimited, SessionNotFound
 from ..policy.paths import absolute_pattern
 from ..policy.rules import concerns
 from ..runtime.daemon import Daemon
 from ..runtime.mcp import is_own_server
+from ..runtime.session_door import Lines
 from ..runtime.sessions import Shown
 from ..schema.answers import CreatedSession
 from ..schema.inputs import PermissionMode
@@ -30,10 +31,15 @@ from ..store.base import SessionRecord
 from .sessions import SendMessage, SessionSettings, accept, create_session
 
 MOST_LEVELS = 3
+MOST_AT_WORK = 10
+"""Sessions below one that may work at the same time."""
 PAGE = 200
 STRICTEST_FIRST: tuple[PermissionMode, ...] = ("plan", "default", "acceptEdits", "bypass")
 BUDGETS = ("max_turns", "max_cost_usd", "max_tokens")
 """The limits that sessions use up."""
+
+
+__all__ = ["Lines", "Order", "find_below", "list_below", "send_below", "start_below"]
 
 
 class Order(Struct, frozen=True):
@@ -54,7 +60,8 @@ async def start_below(daemon: Daemon, caller_id: str, order: Order) -> tuple[Cre
         raise PermissionDenied(
             f"this session is {MOST_LEVELS} levels below the session of a client: it cannot start another one"
         )
-    async with _budget(daemon, caller):
+    async with _order(daemon, caller):
+        await _check_crowd(daemon, caller)
         settings = await _settings(daemon, caller, order)
         callers = (*caller.callers, caller.folder)
         created = await create_session(daemon, order.session_id, settings, callers)
@@ -66,7 +73,7 @@ async def start_below(daemon: Daemon, caller_id: str, order: Order) -> tuple[Cre
 async def send_below(daemon: Daemon, caller_id: str, request: SendMessage) -> Accepted:
     """Send a message to a session that the caller has started."""
     caller = await _caller(daemon, caller_id)
-    async with _budget(daemon, caller):
+    async with _order(daemon, caller):
         record = (await find_below(daemon, caller_id, request.session_id)).view.record
         await _tighten(daemon, caller, record)
         return await accept(daemon, request)
@@ -207,13 +214,20 @@ def _merged(callers: tuple[PolicyRule, ...], own: tuple[PolicyRule, ...]) -> tup
 
 
 @contextlib.asynccontextmanager
-async def _budget(daemon: Daemon, caller: SessionRecord) -> AsyncIterator[None]:
-    """From reading what is left until the turn that may use it has begun."""
-    if not any(getattr(caller.limits, name) for name in BUDGETS):
-        yield
-        return
+async def _order(daemon: Daemon, caller: SessionRecord) -> AsyncIterator[None]:
+    """One after the other, from reading what is left until the turn that may use it has begun."""
     async with daemon.families.hold((*caller.callers, caller.folder)[0]):
         yield
+
+
+async def _check_crowd(daemon: Daemon, caller: SessionRecord) -> None:
+    at_work = [shown async for shown in _descendants(daemon, caller) if _is_at_work(shown)]
+    if len(at_work) >= MOST_AT_WORK:
+        raise RateLimited(f"{MOST_AT_WORK} sessions below this one are at work: wait for one of them")
+
+
+def _is_at_work(shown: Shown) -> bool:
+    return shown.view.state in ("running", "requires_action") or shown.view.record.queued > 0
 
 
 async def _limits_below(daemon: Daemon, caller: SessionRecord, own: SessionRecord | None) -> SessionLimits:
@@ -257,17 +271,12 @@ def _used(record: SessionRecord, name: str) -> float:
 def _claimed(shown: Shown, name: str) -> float:
     record = shown.view.record
     limit: float | None = getattr(record.limits, name)
-    is_running = shown.view.state in ("running", "requires_action") or record.queued
-    return limit if is_running and limit is not None else _used(record, name)
+    return limit if _is_at_work(shown) and limit is not None else _used(record, name)
 
 
 def _exhausted(name: str, others: Iterable[Shown]) -> str:
-    running = [
-        each.view.record.session_id
-        for each in others
-        if each.view.state != "idle" and not each.view.record.ended
-    ]
-    rest = f": session {running[0]} may still use it; wait until it is idle" if running else ""
+    at_work = [shown.view.record.session_id for shown in others if _is_at_work(shown)]
+    rest = f": session {at_work[0]} may still use it; wait until it is idle" if at_work else ""
     return f"nothing is left of this session's limit {name}{rest}"
 
 

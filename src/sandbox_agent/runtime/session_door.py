@@ -24,7 +24,8 @@ logger = logging.getLogger("sandbox_agent.door")
 MAX_VISITORS = 8
 """Programs that may be connected at once; an agent starts one."""
 MAX_LINE_BYTES = 4 << 20
-MAX_UNREAD_LINES = 256
+MAX_UNREAD_BYTES = 64 << 10
+"""Then the program has to wait."""
 CALL_MS = 90_000
 """How long the agent waits for a call, which is answered within 50 seconds."""
 
@@ -98,6 +99,7 @@ class _Visitor(asyncio.Protocol):
         self._on_left = on_left
         self._splitter = LineSplitter(MAX_LINE_BYTES)
         self._unread: deque[bytes] = deque()
+        self._unread_bytes = 0
         self._changed = asyncio.Event()
         self._may_write = asyncio.Event()
         self._may_write.set()
@@ -111,7 +113,8 @@ class _Visitor(asyncio.Protocol):
             self._changed.clear()
             await self._changed.wait()
         line = self._unread.popleft()
-        if len(self._unread) < MAX_UNREAD_LINES and not self._transport.is_closing():
+        self._unread_bytes -= len(line)
+        if self._unread_bytes < MAX_UNREAD_BYTES and not self._transport.is_closing():
             self._transport.resume_reading()
         return line
 
@@ -128,8 +131,10 @@ class _Visitor(asyncio.Protocol):
         self._on_entered(self)
 
     def data_received(self, data: bytes) -> None:
-        self._unread.extend(line if isinstance(line, bytes) else b"" for line in self._splitter.feed(data))
-        if len(self._unread) >= MAX_UNREAD_LINES:
+        lines = [line if isinstance(line, bytes) else b"" for line in self._splitter.feed(data)]
+        self._unread.extend(lines)
+        self._unread_bytes += sum(map(len, lines))
+        if self._unread_bytes >= MAX_UNREAD_BYTES:
             self._transport.pause_reading()
         self._changed.set()
 

@@ -1,7 +1,7 @@
-"""Drives the door with the protocol's Python SDK, and prints what it saw.
+"""Drives the door with the protocol's Python SDK in both eras, and prints what it saw, a line for each.
 
-sdk_program.py auto|legacy URL DIRECTORY
-sdk_program.py auto|legacy stdio DIRECTORY COMMAND [ARGUMENT...]
+sdk_program.py URL DIRECTORY
+sdk_program.py stdio DIRECTORY COMMAND [ARGUMENT...]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp.client.client import Client  # type: ignore[import-not-found]
 from mcp.client.stdio import StdioServerParameters, stdio_client  # type: ignore[import-not-found]
 
 
-async def main(mode: str, where: str, directory: str, *command: str) -> None:
+async def drive(mode: str, where: str, directory: str, *command: str) -> None:
     target: Any = where
     if where == "stdio":
         ours = {name: value for name, value in os.environ.items() if name.startswith("SANDBOX_AGENT_")}
@@ -44,6 +44,11 @@ async def main(mode: str, where: str, directory: str, *command: str) -> None:
             "progress": progress == sorted(set(progress)) and bool(progress),
         }
         print(json.dumps(facts))
+
+
+async def main(*where: str) -> None:
+    for mode in ("auto", "legacy"):
+        await drive(mode, *where)
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -22,31 +22,29 @@ SERVE = [sys.executable, "-m", "sandbox_agent", "mcp"]
 @pytest.mark.door(
     "MCP", "text", "permission once", "errors", "progress", "handshake era", "stateless era", "HTTP", "stdio"
 )
-@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 @pytest.mark.parametrize("transport", ["http", "stdio"])
-def test_the_python_sdk_runs_prompts(
-    mode: str, version: str, transport: str, daemon: Daemon, native: Client, tmp_path: Path
-) -> None:
+def test_the_python_sdk_runs_prompts(transport: str, daemon: Daemon, native: Client, tmp_path: Path) -> None:
     endpoint = f"http://127.0.0.1:{daemon.port}"
     where = [f"{endpoint}/mcp", str(tmp_path)] if transport == "http" else ["stdio", str(tmp_path), *SERVE]
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), mode, *where],
+        [sys.executable, str(PROGRAM), *where],
         env={**os.environ, "PYTHONPATH": str(python_sdk()), "SANDBOX_AGENT_ENDPOINT": endpoint},
         capture_output=True,
         text=True,
         timeout=2 * SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    native.sessions.append(seen.pop("session"))
-    assert seen == {
-        "version": version,
-        "tools": TOOLS,
-        "status": ["waiting", "ended"],
-        "text": "The command said: hello",
-        "failed": True,
-        "progress": True,
-    }
+    for line, version in zip(done.stdout.splitlines(), ["2026-07-28", "2025-11-25"], strict=True):
+        seen = json.loads(line)
+        native.sessions.append(seen.pop("session"))
+        assert seen == {
+            "version": version,
+            "tools": TOOLS,
+            "status": ["waiting", "ended"],
+            "text": "The command said: hello",
+            "failed": True,
+            "progress": True,
+        }
 
 
 @pytest.mark.long

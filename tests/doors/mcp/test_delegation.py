@@ -228,3 +228,10 @@ def test_the_server_takes_nothing_else_in_a_session(native: Client, tmp_path: Pa
     server = {"command": "/usr/bin/sandbox-agent", "args": ["mcp", "--token", "secret"]}
     answer = native.post("/v1/sessions/refused", {"agent": "mock", "mcp": {"agents": server}})
     assert (answer.status_code, answer.json()["field"]) == (400, "mcp")
+
+
+def test_only_so_many_work_below_it_at_once(native: Client, tmp_path: Path) -> None:
+    session = caller(native, tmp_path)
+    for _ in range(10):
+        asks(native, session, "run", prompt="permission hello", timeout_s=0)
+    assert "10 sessions below this one are at work" in fails(native, session, "run", prompt="hello")

@@ -9,9 +9,10 @@ import msgspec
 
 from ...agents.jsonrpc import Call, RpcError, read
 from ...errors import InvalidRequest, MethodNotAllowed, UnsupportedMediaType
+from ...ops.delegation import Lines
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
-from ..exchange import DoorAnswer, DoorRequest, Lines
+from ..exchange import DoorAnswer, DoorRequest
 from .callers import Client, SessionAgent
 from .frames import HEADER_MISMATCH, CallTool
 from .lines import converse

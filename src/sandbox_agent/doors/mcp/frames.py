@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from ...agents.jsonrpc import RpcError
 
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 STATELESS_VERSIONS = ("2026-07-28",)
@@ -28,6 +31,18 @@ class Read(Struct, frozen=True, rename="camel"):
 
 class Written(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """Something that we send. Fields that are always sent have no default."""
+
+
+class _Unreadable(Struct, frozen=True):
+    """The answer to a message whose request is not known."""
+
+    error: RpcError
+    jsonrpc: Literal["2.0"] = "2.0"
+    id: None = None
+
+
+def unreadable(error: Exception) -> bytes:
+    return msgspec.json.encode(_Unreadable(RpcError(f"not a JSON-RPC message: {error}", PARSE_ERROR)))
 
 
 # -- parameters of a client's messages ------------------------------------------------------------

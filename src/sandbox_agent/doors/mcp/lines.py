@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
 from ...agents.jsonrpc import Call, Note, RequestId, RpcError, read
-from ..exchange import Lines
-from .frames import INVALID_REQUEST, PARSE_ERROR, Cancelled
+from ...ops.delegation import Lines
+from .frames import INVALID_REQUEST, Cancelled, unreadable
 from .reporting import messages_of
 from .server import Server, refusal
 
 MAX_REQUESTS = 100
 """Requests that may be open at the same time."""
-
-
-class _Unreadable(Struct, frozen=True):
-    """The answer to a line whose request is not known."""
-
-    error: RpcError
-    jsonrpc: Literal["2.0"] = "2.0"
-    id: None = None
 
 
 async def converse(server: Server, lines: Lines) -> None:
@@ -47,8 +37,7 @@ class _Conversation:
         try:
             message = read(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            answer = _Unreadable(RpcError(f"not a JSON-RPC message: {error}", PARSE_ERROR))
-            await self._lines.send(msgspec.json.encode(answer))
+            await self._lines.send(unreadable(error))
             return
         match message:
             case Call(id) if id in self._open:
