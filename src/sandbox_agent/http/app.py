@@ -23,7 +23,6 @@ from ..errors import (
     TokenInvalid,
 )
 from ..ops import OPERATIONS
-from ..ops.delegation import Lines
 from ..ops.operation import Dialogue, Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
 from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from ..doors.acp.remote import AcpDoor
     from ..doors.mcp.door import McpDoor
+    from ..ops.delegation import Lines
 
 logger = logging.getLogger("sandbox_agent.http")
 

@@ -170,6 +170,12 @@ def test_its_rules_hold_below_it(native: Client, tmp_path: Path) -> None:
     assert "hello" not in said
 
 
+def test_a_rule_about_a_tool_by_name_keeps_it_from_other_agents(native: Client, tmp_path: Path) -> None:
+    session = caller(native, tmp_path, policy=[MAY_CALL, {"effect": "deny", "tool": "bash"}])
+    assert "it can start mock only" in fails(native, session, "run", agent="claude", prompt="hello")
+    assert asks(native, session, "run", agent="mock", prompt="hello")["status"] == "ended"
+
+
 def test_what_it_starts_gets_what_is_left_of_its_limits(native: Client, tmp_path: Path) -> None:
     session = caller(native, tmp_path, limits={"maxTurns": 4, "maxTurnSeconds": 100})
     started = asks(native, session, "run", prompt="hello")["session_id"]
