@@ -20,7 +20,7 @@ def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str
     """A small safe base, the agent's own family of variables, and what the session adds; no other variable of
     the daemon.
     """
-    return {**dict(_allowed(agent, ours)), **session, INSIDE: agent.name}
+    return {**dict(_allowed(agent, ours)), **session}
 
 
 def own_family(agent: Agent, ours: Mapping[str, str]) -> dict[str, str]:

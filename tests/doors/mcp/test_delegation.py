@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.daemons import Client, Daemon, client_of, running, texts
+from tests.daemons import Client, Daemon, agent_pids, client_of, running, texts
 
 OURS = {"agents": {"command": "sandbox-agent", "args": ["mcp"]}}
 MAY_CALL = {"effect": "allow", "tool": "mcp__agents__*"}
@@ -228,6 +228,21 @@ def test_the_fourth_level_is_refused_also_after_a_crash(own_daemon: Daemon, tmp_
         assert asks(native, top, "wait", session_id=first)["status"] == "ended"
         assert "has started no session" in fails(native, top, "wait", session_id=deepest)
         assert "has started no session" in fails(native, deepest, "wait", session_id=top)
+
+
+def test_an_agent_is_marked_for_our_own_program(native: Client, tmp_path: Path) -> None:
+    session = native.create(directory=str(tmp_path))
+    native.turn(session, "hello")
+    environments = [
+        Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") for pid in agent_pids(native.daemon)
+    ]
+    assert environments
+    assert all(b"SANDBOX_AGENT_INSIDE=mock" in variables for variables in environments)
+    names = {variable.partition(b"=")[0] for variables in environments for variable in variables}
+    assert {name for name in names if name.startswith(b"SANDBOX_AGENT")} == {
+        b"SANDBOX_AGENT_INSIDE",
+        b"SANDBOX_AGENT_GUARD",
+    }
 
 
 def test_the_server_takes_nothing_else_in_a_session(native: Client, tmp_path: Path) -> None:
