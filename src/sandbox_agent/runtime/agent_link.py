@@ -32,7 +32,6 @@ from ..session.effects import (
     Switch,
     Words,
 )
-from .client_tools import ClientTools
 from .host import Host
 from .hosts import HostRequest
 from .mcp import granted, is_own_server, servers_for
@@ -41,6 +40,7 @@ from .programs import Program
 from .session_door import SessionDoor
 
 if TYPE_CHECKING:
+    from .client_tools import ClientTools
     from .live import LiveSession
 
 logger = logging.getLogger("sandbox_agent.link")
@@ -160,6 +160,8 @@ class AgentLink:
 
     async def _offer_tools(self) -> None:
         """Let the agent call the client's tools, through an MCP server of ours."""
+        from .client_tools import ClientTools
+
         live = self._live
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
         self._our_servers[CLIENT_SERVER] = await tools.open(live.sessions.hosts.instance)
