@@ -91,6 +91,7 @@ def test_the_token_is_needed(tmp_path: Path) -> None:
 # -- tools ------------------------------------------------------------------------------------
 
 
+@pytest.mark.door("MCP", "models", "modes", "usage")
 def test_what_tools_return_matches_their_schemas(native: Client, tmp_path: Path) -> None:
     schemas = {tool["name"]: tool["outputSchema"] for tool in request(native, "tools/list")["tools"]}
     session = call(native, "run", agent="mock", prompt="hello", directory=str(tmp_path))["session_id"]
@@ -149,6 +150,7 @@ def test_a_repeated_call_with_the_same_key_runs_the_prompt_once(native: Client, 
     assert mismatch["isError"]
 
 
+@pytest.mark.door("MCP", "queued prompts")
 def test_a_named_turn_is_waited_for_also_while_it_is_queued(native: Client, tmp_path: Path) -> None:
     session = native.create(directory=str(tmp_path))
     native.send(session, "slow 1")
@@ -177,6 +179,7 @@ def test_long_text_and_long_events_are_cut(native: Client, tmp_path: Path) -> No
     assert seen == list(range(1, native.info(session)["eventCount"] + 1))
 
 
+@pytest.mark.door("MCP", "questions")
 def test_questions_are_answered_and_declined(native: Client, tmp_path: Path) -> None:
     session = native.create(directory=str(tmp_path))
     for answers in ([["Red"]], None):
