@@ -84,6 +84,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """How long a call of one waits for its result; None for the default."""
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
+    callers: tuple[str, ...] = ()
+    """The folders of the sessions whose agents started this one, the nearest last; none if a client did."""
 
     @property
     def active(self) -> bool:
