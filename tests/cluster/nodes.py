@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from tests.daemons import Client, Daemon, done, of_type, wait_until
 
 LEASE = 2.0
@@ -46,6 +47,10 @@ class Nodes:
 
     def start(self, name: str, *flags: str, disk: str | None = None, url: str | None = None) -> Node:
         return self.new(name, *flags, disk=disk, url=url).start()
+
+    def log(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection to the database of the log."""
+        return psycopg.connect(self.url, autocommit=True)
 
     def end(self) -> None:
         for node in self._nodes:

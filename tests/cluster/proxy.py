@@ -66,7 +66,7 @@ class Proxy:
                 if self.way == "drop_notices" and is_answer:
                     kept, rest = _without_notices(rest + chunk)
                     sink.sendall(kept)
-                elif self.way == "open" or (self.way == "swallow_answers" and not is_answer):
+                elif self.way == "open" or (self.way != "black_hole" and not is_answer):
                     sink.sendall(chunk)
         for each in (source, sink):
             with contextlib.suppress(OSError):

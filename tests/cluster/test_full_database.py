@@ -21,9 +21,6 @@ class SmallDisk:
         self._mount("size=12m")
         user = pwd.getpwnam("nobody")
         os.chown(folder, user.pw_uid, user.pw_gid)
-        while folder != folder.parent:  # the server runs as another user
-            folder.chmod(folder.stat().st_mode | 0o011)
-            folder = folder.parent
 
     def grow(self) -> None:
         self._mount("remount,size=256m")
@@ -33,11 +30,11 @@ class SmallDisk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+def disk(logs: Logs) -> Iterator[SmallDisk]:
     if os.getuid() != 0:
         pytest.skip("a small disk can only be mounted as root")
     try:
-        disk = SmallDisk(tmp_path / "disk")
+        disk = SmallDisk(logs.server.folder / "disk")
     except subprocess.CalledProcessError:
         pytest.skip("a small disk cannot be mounted here")
     yield disk

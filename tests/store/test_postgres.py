@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.cluster.logs import KEY_LINE, SEAL, Logs, joined
 from tests.daemons import wait_until
 from tools.postgres import programs
 
+from sandbox_agent.cli.main import main
 from sandbox_agent.errors import InvalidRequest, Unavailable
 from sandbox_agent.store.base import (
     AppendEvents,
@@ -107,6 +109,16 @@ def test_a_missing_schema_is_refused(logs: Logs) -> None:
     logs.server.execute(f"CREATE SCHEMA {name}")
     with pytest.raises(DatabaseUnfit, match="longer than 40 bytes"):
         PostgresStore(logs.server.url(name), SEAL)
+
+
+def test_without_the_extra_the_message_names_it(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['psycopg'] = None; from sandbox_agent.cli.main import main; "
+        "sys.exit(main(['server', '--no-token', '--port', '0', '--data-dir', sys.argv[1], "
+        "'--database-url', 'postgresql://127.0.0.1:1/x']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, "sandbox-agentd[postgres]" in done.stderr) == (1, True), done.stderr
 
 
 # -- migrations ---------------------------------------------------------------------------------
@@ -210,6 +222,32 @@ def test_positions_continue_where_transaction_ids_start_again(url: str) -> None:
     store.write([AppendEvents("a", rows((2,)))])
     assert [event.sequence for event in store.read_log(0, 9, PLENTY)] == [1, 2]
     store.close()
+
+
+def test_a_role_that_owns_nothing_runs_a_log_that_its_owner_migrated(logs: Logs) -> None:
+    """As docs/session-persistence.md says."""
+    schema = logs.server.new_schema()
+    runner = f"runner_of_{schema}"
+    logs.server.execute(f"CREATE ROLE {runner} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {runner}", schema)
+    rights = "SELECT, INSERT, UPDATE, DELETE ON TABLES", "USAGE, SELECT ON SEQUENCES"
+    for right in rights:
+        logs.server.execute(f"ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT {right} TO {runner}")
+    owner = logs.server.url(schema)
+    assert main(["log", "migrate", owner]) == 0
+    url = owner.replace("postgres@", f"{runner}@")
+    store = joined(url)
+    store.write([SaveSession(record("a")), AppendEvents("a", rows((1, 2)))])
+    assert store.reserve("b")
+    assert execute(url, "SELECT add_month(209901)") == [("",)]
+    tidy(store)
+    store.write([DeleteSession("a")])
+    tidy(store)
+    store.leave()
+    store.close()
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        execute(url, "CREATE TABLE mine ()")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        execute(url, f"SELECT * FROM {logs.server.new_schema()}.sessions")  # another tenant's
 
 
 # -- months -------------------------------------------------------------------------------------

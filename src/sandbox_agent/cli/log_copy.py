@@ -17,17 +17,17 @@ from ..runtime.folder import DataFolder, FolderUnusable, name_of
 from ..runtime.moved_files import FilesToFolder, FilesToStore
 from ..store.base import ImpossibleChange, StoreCorrupt, StoreTooNew
 from ..store.copyable import CopyableStore
-from ..store.copying import Copied, Copy, CopyDiffers, SessionFiles
+from ..store.copying import Copied, Copy, CopyDiffers
 from ..store.opening import (
     LOG_NAME,
     POSTGRES,
     Keys,
-    address_in,
+    address_of,
     open_postgres,
     open_sqlite,
     sqlite_path,
 )
-from ..store.shared import Fenced, LogWentBack, NameTaken, Node, OutcomeUnknown, SharedStore
+from ..store.shared import Fenced, LogWentBack, NameTaken, OutcomeUnknown, SharedStore
 from .failures import CommandFailed, WrongUsage
 from .output import console, print_json, say, wants_json
 
@@ -57,7 +57,7 @@ def copy(args: argparse.Namespace) -> int:
 
 
 def _copied(args: argparse.Namespace) -> Copied:
-    source, target = _address(args.source), _address(args.target)
+    source, target = address_of(args.source), address_of(args.target)
     if source.startswith(POSTGRES) == target.startswith(POSTGRES):
         raise WrongUsage(
             "one of the two logs must be in PostgreSQL and the other in SQLite: copy a data directory as files, "
@@ -69,14 +69,17 @@ def _copied(args: argparse.Namespace) -> Copied:
 
 
 def _to_postgres(source: str, target: str, args: argparse.Namespace, tell: Tell) -> Copied:
+    name = _node_name(args)
     with _sqlite_log(source, args, must_exist=True) as (log, data_dir), _postgres_log(target, args) as store:
         ours = name_of(data_dir)
         _require_alone(store, ours)
-        store.join(_node_name(args), ours, LEASE_SECONDS, __version__)
+        store.join(name, ours, LEASE_SECONDS, __version__)
         try:
             _claim_all(store)
-            copied = _run(log, store, FilesToStore(data_dir, store), _node_name(args), source, tell)
+            _require_finished(log)
+            copied = Copy(log, store, FilesToStore(data_dir, store), name, tell).run(source)
             _require_alone(store, ours)
+            store.mark_copy(None)
         finally:
             with contextlib.suppress(SandboxAgentError):  # the lease ends by itself
                 store.leave()
@@ -87,26 +90,20 @@ def _to_sqlite(source: str, target: str, args: argparse.Namespace, tell: Tell) -
     with _postgres_log(source, args) as store, _sqlite_log(target, args) as (log, data_dir):
         ours = name_of(data_dir)
         before = _require_alone(store, ours)
-        name = f"the PostgreSQL log {store.identity}"
-        copied = _run(store, log, FilesToFolder(store, data_dir), "", name, tell)
+        _require_finished(store)
+        copied = Copy(store, log, FilesToFolder(store, data_dir), "", tell).run("a log in PostgreSQL")
         if _require_alone(store, ours) != before:
             raise CopyDiffers("a daemon has used the source while it was copied: copy again")
+        log.mark_copy(None)
     return copied
 
 
-def _run(
-    source: CopyableStore, target: CopyableStore, files: SessionFiles, home: str, name: str, tell: Tell
-) -> Copied:
+def _require_finished(source: CopyableStore) -> None:
     if unfinished := source.copied_from():
         raise CommandFailed(f"the source is an unfinished copy of {unfinished}: finish that copy first")
-    return Copy(source, target, files, home, tell).run(name)
 
 
 # -- the two logs -------------------------------------------------------------------------------
-
-
-def _address(given: str) -> str:
-    return address_in(given[1:]) if given.startswith("@") else given
 
 
 @contextlib.contextmanager
@@ -138,9 +135,9 @@ def _postgres_log(url: str, args: argparse.Namespace) -> Iterator[PostgresStore]
 def _require_alone(store: SharedStore, ours: str) -> list[int]:
     """Refuse if a daemon uses the log. One that used this data directory is gone: we hold its lock."""
     nodes = store.nodes()
-    live: list[Node] = [
-        node for node in nodes if not node.is_fenced and node.lease_left > 0 and node.folder != ours
-    ]
+    others = [node for node in nodes if not node.is_fenced and node.folder != ours]
+    # A node that is only paused must not write when it wakes up.
+    live = [node for node in others if not store.fence(node.incarnation)]
     if live:
         names = ", ".join(node.name for node in live)
         raise CommandFailed(
@@ -190,3 +187,6 @@ def _show(copied: Copied, args: argparse.Namespace) -> None:
         f"copied and verified {len(copied.sessions)} sessions with {copied.events} events and {copied.files} files, "
         f"{copied.turns} turns of the ledger, {copied.tombstones} deleted sessions"
     )
+    if len(copied.homes) > 1:
+        homes = ", ".join(f"{name} ({count})" for name, count in sorted(copied.homes.items()))
+        say(f"workspaces and conversations are still on the machines of their nodes: {homes}")

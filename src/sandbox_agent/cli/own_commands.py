@@ -155,6 +155,24 @@ def add_acp(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- mcp ----------------------------------------------------------------------------------------
+
+
+def add_mcp_server(commands: Subparsers[Parser]) -> None:
+    mcp = add_command(
+        commands,
+        "mcp",
+        "Serve all agents to an MCP client: the Model Context Protocol on stdin and stdout.",
+        "mcp:mcp",
+        more="Uses the running daemon, or starts one in the background. Its tools run prompts in sessions, which belong to the"
+        "\ndaemon. In the `mcp` of a session, it lets the session's agent start others that may do no more than itself.",
+        examples="sandbox-agent mcp\nsandbox-agent mcp --agent claude",
+    )
+    mcp.add_argument(
+        "--agent", metavar="AGENT", help="Agent of new sessions, unless a call of the tool `run` names one."
+    )
+
+
 # -- gigacode -----------------------------------------------------------------------------------
 
 
@@ -271,7 +289,7 @@ def add_daemon(commands: Subparsers[Parser]) -> None:
 
 
 def add_log(commands: Subparsers[Parser]) -> None:
-    log = add_group(commands, "log", "Move the log of a daemon.")
+    log = add_group(commands, "log", "Manage the log of a daemon.")
     copy = add_command(
         log,
         "log copy",
@@ -300,6 +318,17 @@ def add_log(commands: Subparsers[Parser]) -> None:
         "--secrets-key-file", metavar="FILE", help="File with the keys that seal secrets in PostgreSQL."
     )
     add_json(copy)
+    migrate = add_command(
+        log,
+        "log migrate",
+        "Create or update the tables of a log in PostgreSQL.",
+        "log_migrate:migrate",
+        more="A daemon does this when it starts. Use the command if the daemon's role may not create tables: run it with the role\n"
+        "that owns the schema.",
+        examples="sandbox-agent log migrate @owner-url",
+        client=False,
+    )
+    migrate.add_argument("log", metavar="LOG", help="postgresql://..., or @FILE, a file that contains it.")
 
 
 # -- sessions -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ target is marked, and no daemon opens it. Each event is read once from both stor
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -72,6 +73,8 @@ class Copied(Struct, frozen=True, rename="camel"):
     """Rows of the ledger."""
     tombstones: int
     files: int
+    homes: dict[str, int]
+    """How many sessions were at home on which node; their workspaces and conversations are still there."""
 
 
 class SessionFiles(Protocol):
@@ -103,8 +106,9 @@ class Copy:
         self._done = self._total = 0
 
     def run(self, name: str) -> Copied:
-        """Copy everything. `name` tells people which log the source is."""
-        self._records = {record.session_id: self._moved(record) for record in _oldest_first(self._source)}
+        """Copy everything, and leave the target marked. `name` tells people which log the source is."""
+        found = _oldest_first(self._source)
+        self._records = {record.session_id: self._moved(record) for record in found}
         self._total = sum(record.event_count for record in self._records.values())
         self._require_prefix()
         self._target.mark_copy(f"{name} ({self._source.identity})")
@@ -112,13 +116,13 @@ class Copy:
         turns = self._copy_rows(_ledger, RecordUsage)
         tombstones = self._copy_rows(_tombstones, Bury)
         self._verify_lists()
-        self._target.mark_copy(None)
         return Copied(
             sessions,
             sum(session.events for session in sessions),
             turns,
             tombstones,
             sum(session.files for session in sessions),
+            dict(Counter(record.home for record in found if record.home)),
         )
 
     # -- what is there ------------------------------------------------------------------------

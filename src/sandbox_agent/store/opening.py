@@ -65,6 +65,11 @@ def address_in(file: str) -> str:
     return text
 
 
+def address_of(given: str) -> str:
+    """An address as people write it: itself, or `@FILE`, a file that contains it."""
+    return address_in(given[1:]) if given.startswith("@") else given
+
+
 def sqlite_path(url: str) -> Path:
     if not url.startswith(SQLITE):
         raise InvalidRequest(
