@@ -136,7 +136,7 @@ class FleetProgram:
         path = f"/v1/sessions/{session_id}/messages/stream"
         with self.http.stream("POST", path, json={"message": message}) as stream:
             body = stream.read().decode()
-            assert stream.status_code == 200, body
+            assert stream.status_code == 200, (body, self.said())
         return [msgspec.json.decode(line[6:]) for line in body.splitlines() if line.startswith("data: {")]
 
 

@@ -70,7 +70,8 @@ def test_an_idle_sandbox_ends_and_the_next_message_continues_its_conversation(ne
     fleet = new_fleet("--idle-seconds", "0.5")
     fleet.create("demo")
     fleet.turn("demo", "hello")
-    wait_until(lambda: fleet.state("s-demo") == "stopped")
+    # While it stops, it answers 503, like any daemon.
+    wait_until(lambda: fleet.state("s-demo") == "stopped" and fleet.pid("s-demo") is None)
     before = fleet.http.get("/v1/sessions/demo/events").json()["events"]
     assert stop_reasons(before) == ["end_turn"]
     assert fleet.state("s-demo") == "stopped"
