@@ -103,6 +103,21 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
     assert types(events[closed - 1 : closed + 1]) == ["turn.ended", "turn.started"]
 
 
+def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None:
+    one, two = (nodes.start(name, "--takeover", "any") for name in ("one", "two"))
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    one.client.send(session, "hello")
+    with two.client.follow(session) as reader:
+        reader.until_agent_speaks()
+        one.kill()
+        reader.until(is_unknown)
+        # The queue goes on at the other node. The agent had finished no turn, so nothing is lost with its disk.
+        assert outcomes(reader.until_type("turn.ended")) == ["end_turn"]
+    assert two.client.info(session)["node"] == "two"
+    assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+
+
 def test_an_operator_need_not_wait_for_the_lease(nodes: Nodes) -> None:
     one, two = nodes.start("one", "--lease-seconds", "600"), nodes.start("two")
     session = one.client.create()

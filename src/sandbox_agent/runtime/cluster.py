@@ -219,13 +219,20 @@ class Cluster:
 
     async def _close(self, session_ids: Sequence[str]) -> None:
         """Readers must not wait for the end of a turn that no longer runs; only its own node can begin another."""
-        claimed = await self._ask(lambda: self._store.claim(session_ids))
-        self._closing |= claimed
-        try:
-            await asyncio.gather(*(self._sessions.close(session_id) for session_id in claimed))
-        finally:
-            self._closing -= claimed
-        await self._ask(lambda: self._store.release(claimed))
+        claimed = list(await self._ask(lambda: self._store.claim(session_ids)))
+        self._closing.update(claimed)
+        outcomes = await asyncio.gather(
+            *(self._sessions.close(session_id) for session_id in claimed), return_exceptions=True
+        )
+        closed = []
+        for session_id, error in zip(claimed, outcomes, strict=True):
+            if isinstance(error, Exception):
+                logger.warning("session %s cannot be closed yet: %s", session_id, error)
+            else:
+                closed.append(session_id)
+        # Until it is released, no command may reach it here: it would run where its files are not.
+        await self._ask(lambda: self._store.release(closed))
+        self._closing.difference_update(closed)
 
     # -- sessions -----------------------------------------------------------------------------
 
