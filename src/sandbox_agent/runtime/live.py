@@ -137,6 +137,11 @@ class LiveSession:
     def refuse_callers(self, problem: SandboxAgentError) -> None:
         self._callers.refuse_all(problem)
 
+    @property
+    def is_settled(self) -> bool:
+        """Everything the session has done so far is written."""
+        return self._core.last == self._core.committed and not self.is_dropped
+
     async def settled(self) -> None:
         """Wait until everything the session has done so far is written, or cannot be for now."""
         if self._core.last > self._core.committed and not self.is_dropped:

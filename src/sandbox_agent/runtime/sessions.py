@@ -274,7 +274,7 @@ class Sessions:
     async def _load(self, session_id: str) -> LiveSession:
         """The session in memory, pinned until `_unpin`."""
         if self.cluster is not None:
-            self.cluster.require_known()
+            self.cluster.require_usable(session_id)
         live = self._live.get(session_id)
         if live is None:
             async with self._locks.hold(session_id):
@@ -405,12 +405,12 @@ class Sessions:
         """Close what is open in a session of a node that is gone, and start nothing."""
         async with self._locks.hold(session_id):
             await self._settle(session_id)
-            if session_id in self._live:
-                return
-            live = await self._restore(session_id, only_closes=True)
+            live = self._live.get(session_id) or await self._restore(session_id, only_closes=True)
             live.pins += 1
         try:
             await live.settled()
+            if not live.is_settled:
+                raise self.log.unavailable()
         finally:
             self._unpin(live)
 
