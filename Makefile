@@ -10,7 +10,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture load faults record clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture cluster-torture load faults record clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ faults: .venv/dev ## Test every fault of docs/reliability.md, including those th
 
 torture: .venv/dev ## Kill the daemon under load N times at random moments and check that nothing is lost
 	$(BIN)/python -m tools.torture --rounds $(N) $(ARGS)
+
+cluster-torture: .venv/dev ## Break nodes that share a log, their database and network N times at random, and check every promise
+	$(BIN)/python -m tools.cluster_torture --rounds $(N) $(ARGS)
 
 N ?= 200
 

@@ -55,6 +55,7 @@ LIMITS = ("turns", "cost_usd", "tokens", "turn_seconds", "session_seconds")
 def test_every_setting_can_be_given_in_the_environment() -> None:
     by_type = {bool: "true", int: "7", float: "7.5", str: "/x"}
     by_name = {"synchronous": "normal", "log_level": "debug", "parent_pid": "7", "max_upload": "4GiB"}
+    by_name["takeover"] = "any"
     by_name |= dict.fromkeys((f"max_{limit}" for limit in LIMITS), "7")
     default = Config()
     for field in msgspec.structs.fields(Config):

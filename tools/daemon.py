@@ -24,6 +24,7 @@ class Daemon:
         """An environment variable for every session, which marks all processes that its agent starts."""
         self.port = _free_port()
         self.address = f"http://127.0.0.1:{self.port}"
+        self.flags: tuple[str, ...] = ()
         self._process: asyncio.subprocess.Process | None = None
         self._log = folder / "daemon.log"
 
@@ -34,7 +35,7 @@ class Daemon:
         with self._log.open("ab") as log:
             self._said = log.tell()
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, *command, "--data-dir", str(self.folder / "data")),
+                *(sys.executable, *command, "--data-dir", str(self.folder / "data"), *self.flags),
                 cwd=work,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
                 stdin=asyncio.subprocess.DEVNULL,

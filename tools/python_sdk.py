@@ -16,7 +16,19 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, mcp, policy, processes, skills, tools, usage
+from sandbox_agent.schema import (
+    answers,
+    changes,
+    files,
+    inputs,
+    mcp,
+    nodes,
+    policy,
+    processes,
+    skills,
+    tools,
+    usage,
+)
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -199,6 +211,7 @@ def _imports() -> str:
         f"from ...schema.changes import {declared_in(changes)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
+        f"from ...schema.nodes import {declared_in(nodes)}\n"
         f"from ...schema.policy import PolicyRule, {declared_in(policy)}\n"
         "from ...schema.inputs import Attachment, McpServer, PermissionMode\n"
         "from ...schema.limits import Limits\n"

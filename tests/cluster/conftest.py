@@ -6,26 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.logs import Logs, require_postgres
+from tests.cluster.logs import Logs
 from tests.cluster.nodes import Nodes
-from tools.postgres import PostgresServer
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[PostgresServer]:
-    """One server for all tests of a worker, which must leave it running."""
-    require_postgres()
-    server = PostgresServer()
-    server.start()
-    try:
-        yield server
-    finally:
-        server.remove()
-
-
-@pytest.fixture(scope="session")
-def logs(server: PostgresServer) -> Logs:
-    return Logs(server)
 
 
 @pytest.fixture

@@ -76,4 +76,4 @@ def outcomes(events: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def is_unknown(event: dict[str, Any]) -> bool:
-    return event["type"] == "turn.ended" and event["data"]["metadata"]["stop_reason"] == "outcome_unknown"
+    return outcomes([event]) == ["outcome_unknown"]

@@ -47,7 +47,11 @@ class Proxy:
             if self.is_refusing:
                 client.close()
                 continue
-            server = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:  # the server is down
+                client.close()
+                continue
             for each in (client, server):
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:

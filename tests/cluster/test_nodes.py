@@ -118,7 +118,7 @@ def test_an_operator_need_not_wait_for_the_lease(nodes: Nodes) -> None:
 def test_a_log_that_went_back_stops_the_daemon(nodes: Nodes, logs: Logs) -> None:
     one = nodes.start("one")
     session = one.client.create()
-    logs.server.execute("UPDATE nodes SET writes = writes - 1", nodes.url.rpartition("/")[2])
+    logs.server.execute("UPDATE nodes SET writes = writes - 1", nodes.url.rpartition("%3D")[2])
     before = one.client.events(session)
     refused = one.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
     assert refusal(refused) == (503, "unavailable")

@@ -47,7 +47,7 @@ def test_the_first_answer_wins_whichever_node_takes_it(nodes: Nodes) -> None:
             assert [info["state"] for info in listed] == ["requires_action"]
             path = f"/v1/sessions/{session}/permissions/{asked['permission_id']}/reply"
             replies = both.map(
-                lambda given, path=path: given[0].client.post(path, {"reply": given[1]}).status_code,  # type: ignore[misc]
+                lambda given, path=path: given[0].client.post(path, {"reply": given[1]}).status_code,
                 [(one, "once"), (two, "reject")],
             )
             statuses = list(replies)
@@ -64,7 +64,7 @@ def test_a_key_makes_one_turn_on_all_nodes(nodes: Nodes) -> None:
     with ThreadPoolExecutor(4) as all_at_once:
         for key in map(str, range(10)):
             answers = all_at_once.map(
-                lambda node, key=key: node.client.post(path, body, **{"idempotency-key": key}).json(),  # type: ignore[misc]
+                lambda node, key=key: node.client.post(path, body, **{"idempotency-key": key}).json(),
                 [one, two, one, two],
             )
             assert len({answer["turnId"] for answer in answers}) == 1

@@ -107,6 +107,7 @@ def test_a_session_is_shown_whole(client: Client, daemon: Daemon) -> None:
         "turns": 0,
         "limits": {},
         "limitReached": None,
+        "node": None,
     }
 
 

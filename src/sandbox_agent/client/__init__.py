@@ -56,6 +56,7 @@ from ..schema.files import FileChange, FileEntry, FileStat
 from ..schema.inputs import Answer, Attachment, Decision, McpServer, Reply
 from ..schema.items import FileRef, Image, Item, Json, Reasoning, StatusPart, Text, ToolCall, ToolResult
 from ..schema.limits import Limits, ReachedLimit, SessionLimits
+from ..schema.nodes import NodeInfo, NodeList
 from ..schema.policy import PolicyRule
 from ..schema.sessions import SessionInfo
 from ..schema.skills import SkillsConfig, SkillSource
@@ -143,6 +144,8 @@ __all__ = [
     "MisdirectedHost",
     "ModeNotSupported",
     "NoAnswerInTime",
+    "NodeInfo",
+    "NodeList",
     "NotADaemon",
     "NotFound",
     "OnPermission",

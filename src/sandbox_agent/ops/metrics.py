@@ -35,6 +35,8 @@ class _DaemonCollector(Collector):
             "1 if the log is writable.",
             float(self._daemon.log.failure is None),
         )
+        for name, (text, value) in self._daemon.cluster_figures().items():
+            yield GaugeMetricFamily(f"sandbox_agent_{name}", text, value)
         yield GaugeMetricFamily(
             "sandbox_agent_uptime_seconds",
             "Seconds since the start.",

@@ -110,6 +110,7 @@ class Cluster:
         self._closing: set[str] = set()
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
+        log.on_uncertain = self._tell_uncertain
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -156,6 +157,16 @@ class Cluster:
         await self._sessions.lose_all()
         await self.join()
         await self._sessions.resume()
+
+    def _tell_uncertain(self, ends: list[End]) -> None:
+        for end in ends:
+            problem = Unavailable(
+                "the database does not answer: the request may have been carried out",
+                retryAfter=1,
+                sessionId=end.session_id,
+                outcome="unknown",
+            )
+            self._sessions.refuse_callers(end.session_id, problem)
 
     async def _renew(self) -> None:
         """Write something every third of the lease. Every other write renews it, too."""
@@ -227,6 +238,9 @@ class Cluster:
         with contextlib.suppress(SandboxAgentError):
             await self._ask(lambda: self._store.release([session_id]))
 
+    def require_known(self) -> None:
+        self._log.require_known()
+
     async def own(self, session_id: str) -> None:
         """Make this node run the session. Raises `Elsewhere` if another one does, or why none can."""
         for _ in range(TRIES):
@@ -280,8 +294,10 @@ class Cluster:
         for _ in range(TRIES):
             node = await self._node_for(operation, request)
             if node is not None:
-                assert self._courier is not None
-                return await self._courier.ask(node, operation, request, getattr(request, "session_id", None))
+                session_id = getattr(request, "session_id", None)
+                if self._courier is None:
+                    raise Unavailable("this node is starting", retryAfter=1, sessionId=session_id)
+                return await self._courier.ask(node, operation, request, session_id)
             try:
                 return await operation.here(daemon, request)
             except Elsewhere as problem:
@@ -343,6 +359,24 @@ class Cluster:
             if not node.is_fenced:
                 await self._ask(lambda: self._store.fence(node.incarnation, at_once=True))  # noqa: B023
                 logger.warning("fenced node %s, as a client asked", name)
+
+    def figures(self) -> dict[str, tuple[str, float]]:
+        now = time.monotonic()
+        return {
+            "lease_age_seconds": (
+                "Seconds since the node last renewed its lease.",
+                now - self._log.written_at,
+            ),
+            "write_seconds": ("How long the last write to the database took.", self._log.write_seconds),
+            "follower_lag_seconds": (
+                "Seconds since the node last knew everything that others had written.",
+                now - self.follower.looked_at,
+            ),
+            "commands_waiting": (
+                "Requests that wait for another node.",
+                float(self._courier.waiting if self._courier else 0),
+            ),
+        }
 
     async def _ask(self, question: Callable[[], Found]) -> Found:
         try:

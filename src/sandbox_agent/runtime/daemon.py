@@ -386,6 +386,10 @@ class Daemon:
         modes = (await self.catalogue(agent, directory, version)).modes
         return modes or agent.modes_of((await self.programs.program(agent, version)).version)
 
+    def cluster_figures(self) -> dict[str, tuple[str, float]]:
+        """The figures of a node for `/metrics`, with their descriptions."""
+        return {} if self.cluster is None else self.cluster.figures()
+
     def counts(self) -> dict[str, int]:
         """The figures for `/metrics`."""
         return {

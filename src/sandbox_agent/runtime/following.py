@@ -10,11 +10,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ..errors import Unavailable
 from .channel import PIECE_BYTES, Channel, Numbered, Piece, cut
 from .pages import LogPages, Page, Pages, RawPages, SessionPages, Slice
 from .reading import Reading
 
 MOST_PAGE_BYTES = 256 << 10
+
+OUTAGE_SECONDS = 0.5
 
 PING = b": ping\n\n"
 END = b"event: end\ndata: {}\n\n"
@@ -106,7 +109,13 @@ class Following:
                 return not (channel.closed or channel.ended)
             self._is_live = False
             committed = channel.committed
-            if await self._take_page():
+            try:
+                if await self._take_page():
+                    continue
+            except Unavailable:
+                if not self._reading.outlasts_outages:
+                    raise
+                await asyncio.sleep(OUTAGE_SECONDS)
                 continue
             if self._part:
                 return False

@@ -30,7 +30,7 @@ from ..store.base import Secrets
 from .agent_link import AgentLink
 from .callers import Callers
 from .host import Host
-from .log import End, Log
+from .log import RETRY_SECONDS, End, Log
 from .lookups import look_up
 from .timers import Timers
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .sessions import Sessions
 
 logger = logging.getLogger("sandbox_agent.session")
+
+LOOKUP_SECONDS = 5.0
 
 _command_ids = itertools.count(1)
 
@@ -131,6 +133,9 @@ class LiveSession:
     def mcp(self) -> Mapping[str, McpState]:
         """What its process has said about its MCP servers."""
         return {} if self._link is None else self._link.mcp()
+
+    def refuse_callers(self, problem: SandboxAgentError) -> None:
+        self._callers.refuse_all(problem)
 
     async def settled(self) -> None:
         """Wait until everything the session has done so far is written, or cannot be for now."""
@@ -270,16 +275,29 @@ class LiveSession:
         self.spawn(self._find(effect))
 
     async def _find(self, effect: effects.Question) -> None:
-        try:
-            found = await self._log.look_up(lambda: look_up(self._log.store, self.id, effect))
-        except Exception as error:
-            logger.exception("a lookup for session %s failed", self.id)
-            self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
-            return
-        self.step(found)
+        waited = 0.0
+        while not self.is_dropped:
+            try:
+                self.step(await self._log.look_up(lambda: look_up(self._log.store, self.id, effect)))
+                return
+            except Unavailable as problem:
+                # The turn that runs needs no lookup, so the session is kept, but no one waits for long.
+                if waited >= LOOKUP_SECONDS:
+                    self._callers.refuse_all(_uncertain(problem))
+                    waited = 0.0
+            except Exception as error:
+                logger.exception("a lookup for session %s failed", self.id)
+                self._drop(Internal(f"the store could not be read: {error}", sessionId=self.id))
+                return
+            await asyncio.sleep(RETRY_SECONDS)
+            waited += RETRY_SECONDS
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self.sessions.spawn(work)
+
+
+def _uncertain(problem: Unavailable) -> Unavailable:
+    return Unavailable(problem.detail, **{**problem.facts, "outcome": "unknown"})
 
 
 CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {

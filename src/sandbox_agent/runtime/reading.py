@@ -30,6 +30,8 @@ class Reading:
         self._readers = ThreadPoolExecutor(THREADS, "log-reader")
         self.pages = asyncio.Semaphore(THREADS)
         """Held from reading a page until it is written, so that a thousand slow readers do not hold a thousand pages."""
+        self.outlasts_outages = False
+        """Whether readers wait for a store that cannot be reached. A local one does not come back by itself."""
 
     async def read(
         self,

@@ -270,6 +270,8 @@ class Sessions:
 
     async def _load(self, session_id: str) -> LiveSession:
         """The session in memory, pinned until `_unpin`."""
+        if self.cluster is not None:
+            self.cluster.require_known()
         live = self._live.get(session_id)
         if live is None:
             async with self._locks.hold(session_id):
@@ -408,6 +410,11 @@ class Sessions:
             await live.settled()
         finally:
             self._unpin(live)
+
+    def refuse_callers(self, session_id: str, problem: SandboxAgentError) -> None:
+        """Let no one wait any longer; what they asked for goes on."""
+        if (live := self._live.get(session_id)) is not None:
+            live.refuse_callers(problem)
 
     async def lose_all(self) -> None:
         """Other nodes may run every session: end what this one runs, and wait until it is gone."""

@@ -1,7 +1,8 @@
 """The log of a store that several nodes share: a write may fail in ways that a disk does not.
 
 - Its outcome may be unknown, because the connection broke before the answer. The group is frozen: it stays as it is, no one who
-  waits for it is refused, and it is written again until the store says what became of it.
+  waits for it is refused, and it is written again until the store says what became of it. Callers who have waited for long are told
+  that the outcome is unknown.
 - This node may have been fenced. It then owns no session: what is not written is lost, and the node joins the log again.
 - The store may have lost what it acknowledged. Nothing may be written over that, so the daemon stops.
 """
@@ -27,6 +28,8 @@ from .reading import ask
 logger = logging.getLogger("sandbox_agent.log")
 
 ASKING_THREADS = 2
+PATIENCE_SECONDS = 5.0
+"""How long callers wait for a write of unknown outcome. The write itself is repeated for as long as it takes."""
 
 Found = TypeVar("Found")
 
@@ -39,9 +42,12 @@ class SharedLog(Log):
 
     def __init__(self, store: SharedStore, store_blob: StoreBlob) -> None:
         super().__init__(store, store_blob)
+        self.outlasts_outages = True
         self.failure = "this node has not joined the log yet"
         self.on_fenced: Callable[[], None] = lambda: None
         """This node owns nothing any more."""
+        self.on_uncertain: Callable[[list[End]], None] = lambda ends: None
+        """No one knows yet what became of the writes of these sessions, and it takes long."""
         self.on_went_back: Callable[[str], None] = lambda words: None
         self.write_seconds = 0.0
         """How long the last write took."""
@@ -113,7 +119,7 @@ class SharedLog(Log):
 
     def _failed(self, group: Group, error: Exception) -> None:
         if isinstance(error, OutcomeUnknown):
-            self._freeze(error)
+            self._freeze(group, error)
         elif isinstance(error, LogWentBack):
             self._stop(group, error)
         elif not isinstance(error, Fenced):
@@ -123,11 +129,21 @@ class SharedLog(Log):
         else:
             self._lose(group, error.session_ids)
 
-    def _freeze(self, error: Exception) -> None:
+    def _freeze(self, group: Group, error: Exception) -> None:
         """Later offers are refused, because no one knows when they could be written."""
         self._is_frozen = True
         self._loop.call_later(RETRY_SECONDS, self._write)
+        self._loop.call_later(PATIENCE_SECONDS, self._lose_patience, group)
         self._refuse(error, self._group)
+
+    def require_known(self) -> None:
+        """Refuse a request at once while no one knows what became of those before it."""
+        if self._is_frozen:
+            raise self.unavailable()
+
+    def _lose_patience(self, group: Group) -> None:
+        if self._is_frozen and self._writing is group:
+            self.on_uncertain(group.ends())
 
     def _lose(self, group: Group, session_ids: frozenset[str]) -> None:
         """Other nodes run these sessions: write the rest without them."""

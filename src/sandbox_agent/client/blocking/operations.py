@@ -39,6 +39,7 @@ from ...schema.files import (
 from ...schema.inputs import Attachment, McpServer, PermissionMode
 from ...schema.limits import Limits
 from ...schema.mcp import McpServerList
+from ...schema.nodes import NodeList
 from ...schema.policy import PolicyList, PolicyRule, PolicyVerdict
 from ...schema.processes import (
     BytesWritten,
