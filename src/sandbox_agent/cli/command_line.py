@@ -13,6 +13,7 @@ from .own_commands import (
     add_exec,
     add_gigacode,
     add_log,
+    add_mcp_server,
     add_run,
     add_server,
     add_to_sessions,
@@ -69,6 +70,7 @@ def parser(*, server_alone: bool = False) -> Parser:
         return root
     add_run(commands)
     add_acp(commands)
+    add_mcp_server(commands)
     add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)

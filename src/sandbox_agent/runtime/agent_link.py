@@ -34,9 +34,10 @@ from ..session.effects import (
 )
 from .host import Host
 from .hosts import HostRequest
-from .mcp import granted, servers_for
+from .mcp import granted, is_own_server, servers_for
 from .process import Exit
 from .programs import Program
+from .session_door import SessionDoor
 
 if TYPE_CHECKING:
     from .client_tools import ClientTools
@@ -67,6 +68,7 @@ class AgentLink:
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
         self._tools: ClientTools | None = None
+        self._door: SessionDoor | None = None
         self._our_servers: dict[str, McpServer] = {}
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
@@ -122,6 +124,7 @@ class AgentLink:
         agent = live.agent
         if live.tools:
             await self._offer_tools()
+        await self._open_door()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
@@ -161,7 +164,18 @@ class AgentLink:
 
         live = self._live
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
-        self._our_servers = {CLIENT_SERVER: await tools.open(live.sessions.hosts.instance)}
+        self._our_servers[CLIENT_SERVER] = await tools.open(live.sessions.hosts.instance)
+
+    async def _open_door(self) -> None:
+        """Let the agent start other sessions, if its client configured that."""
+        sessions, servers = self._live.sessions, self._live.secrets.mcp
+        names = [
+            name for name, server in servers.items() if server.enabled is not False and is_own_server(server)
+        ]
+        if names and sessions.welcome is not None:
+            self._door = SessionDoor(self._live.id, sessions.welcome, sessions.spawn)
+            ours = await self._door.open(sessions.hosts.instance)
+            self._our_servers.update(dict.fromkeys(names, ours))
 
     def mcp(self) -> Mapping[str, McpState]:
         """What the agent has said about its MCP servers."""
@@ -170,7 +184,7 @@ class AgentLink:
     async def _release(self) -> None:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
-        self._close_tools()
+        self._close_sockets()
         if host is None:
             return
         try:
@@ -180,9 +194,11 @@ class AgentLink:
             logger.error("the agent of session %s does not exit", self._live.id)
             await host.process.ended.wait()
 
-    def _close_tools(self) -> None:
+    def _close_sockets(self) -> None:
         if self._tools is not None:
             self._tools.close()
+        if self._door is not None:
+            self._door.close()
 
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
@@ -232,7 +248,7 @@ class AgentLink:
     def exited(self, exit: Exit) -> None:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
-        self._close_tools()
+        self._close_sockets()
         if host is not None:
             host.expect_no_more()
         opened = self._opened

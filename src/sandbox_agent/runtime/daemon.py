@@ -58,6 +58,7 @@ from .directories import Directories
 from .folder import DataFolder
 from .hosts import Hosts
 from .installs import InstallRequest, Installs
+from .locks import Locks
 from .log import Log
 from .mcp import granted, servers_for
 from .private_folder import remove_leftovers
@@ -129,6 +130,8 @@ class Daemon:
         self.library = Library(folder / "skills", self._instance, self.files)
         self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
+        self.families = Locks()
+        """Held while an agent starts work in another session: two calls must not get the same rest of a limit."""
         self._catalogues = Catalogues(self.programs, self.hosts, config.start_seconds, world)
         self.sessions = Sessions(
             config,
@@ -253,6 +256,7 @@ class Daemon:
         limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
+        callers: tuple[str, ...] = (),
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
@@ -293,6 +297,7 @@ class Daemon:
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
             folder=folder,
+            callers=callers,
         )
         try:
             await self.changes.begin(folder, settings.directory)
@@ -370,8 +375,7 @@ class Daemon:
         """The commands of a session: those its agent always has, and those its process offers."""
         agent = self.agent(record.agent)
         offered = await self._offered(agent, record)
-        commands = {command.name: command for command in (*agent.commands, *offered.commands)}
-        return tuple(commands.values())
+        return agent.commands_of(offered)
 
     async def _offered(self, agent: Agent, record: SessionRecord) -> Catalogue:
         """What a session's own process offers; without one, what a process with the same environment would."""

@@ -37,6 +37,7 @@ from .locks import Locks
 from .log import End, Log, moved_away
 from .mcp import listed
 from .programs import Program
+from .session_door import Welcome
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -87,6 +88,8 @@ class Sessions:
         self._live: dict[str, LiveSession] = {}
         self._ends: dict[str, End] = {}
         """For sessions in memory, and for those with readers."""
+        self.welcome: Welcome | None = None
+        """Serves the agents of sessions that may start others; set by the server."""
         self._dropped: dict[str, LiveSession] = {}
         """Sessions dropped after an internal error, until nothing of them runs or waits to be written."""
         self._locks = Locks()
@@ -122,16 +125,16 @@ class Sessions:
     def _pending(self, session_id: str) -> list[Requested]:
         return [requested(row) for row in self.log.store.pending(session_id)]
 
-    async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
+    async def page(self, before: int | None, limit: int) -> list[tuple[int, Shown]]:
         """Newest first, each with its ordinal."""
         rows = await self.log.look_up(lambda: self._listed(before, limit))
         page = []
         for ordinal, view in rows:
             end = self._known(view.record.session_id)
             if end is not None and end.view is not None:
-                page.append((ordinal, end.view.info(end.committed)))
+                page.append((ordinal, Shown(end.view, end.committed)))
             else:
-                page.append((ordinal, view.info(view.record.event_count)))
+                page.append((ordinal, Shown(view, view.record.event_count)))
         return page
 
     def _listed(self, before: int | None, limit: int) -> list[tuple[int, View]]:
