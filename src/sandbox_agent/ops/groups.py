@@ -15,6 +15,7 @@ GROUPS = {
     "config": "MCP servers and skills for all sessions of a directory.",
     "fs": "List, read, write, search and watch files on the daemon's machine.",
     "processes": "Run processes and terminals on the daemon's machine.",
+    "desktop": "A virtual desktop on the daemon's machine: look at it, act on it, record it.",
     "usage": "Show what turns have spent.",
     "system": "Health and metrics of the daemon.",
 }

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -57,10 +57,13 @@ from .hosts import HostRequest, Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
 from .mcp import granted, servers_for
-from .private_folder import remove_leftovers
+from .private_folder import private_folder, remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
 from .tool_schemas import check_tools
+
+if TYPE_CHECKING:
+    from ..desktop.desktop import Desktop
 
 logger = logging.getLogger("sandbox_agent.daemon")
 
@@ -161,6 +164,8 @@ class Daemon:
         """Accept no new work, give running turns a short grace period, then write and end everything."""
         self.draining = True
         self.installs.stop()
+        if "desktop" in self.__dict__:
+            await self.desktop.stop()  # before its processes, so that a recording is finished
         await self.processes.stop()
         await self.sessions.drain(self.config.drain_seconds)
         await self.sessions.rest()
@@ -173,6 +178,14 @@ class Daemon:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.log.close()
         self._data.close()
+
+    @functools.cached_property
+    def desktop(self) -> Desktop:
+        """Loaded by the first request for it: most daemons never have one."""
+        from ..desktop.desktop import Desktop
+
+        make_folder = functools.partial(private_folder, self._instance)
+        return Desktop(self.processes, self.folder / "desktop", make_folder, self.spawn, self.world)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a background task. The daemon owns it and logs what it raises."""
