@@ -16,7 +16,19 @@ import msgspec
 
 from sandbox_agent.ops import GROUPS, OPERATIONS, Operation
 from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, Stream
-from sandbox_agent.schema import answers, changes, files, inputs, mcp, policy, processes, skills, tools, usage
+from sandbox_agent.schema import (
+    answers,
+    changes,
+    desktop,
+    files,
+    inputs,
+    mcp,
+    policy,
+    processes,
+    skills,
+    tools,
+    usage,
+)
 from sandbox_agent.schema.answers import CreatedSession, EventPage, Progress
 
 CLIENT = Path(__file__).parents[1] / "src" / "sandbox_agent" / "client"
@@ -47,7 +59,12 @@ STREAMS = {
 }
 """The return type and the expression of methods that follow a stream or open a terminal."""
 
-ONCE = {"processes.create", "processes.run", "processes.input"}
+ONCE = {
+    "processes.create",
+    "processes.run",
+    "processes.input",
+    *(op.name for op in OPERATIONS.values() if op.name.startswith("desktop.") and op.body == "json"),
+}
 """Operations that must not be retried after a lost response: they may have been carried out."""
 
 LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
@@ -197,6 +214,7 @@ def _imports() -> str:
     return (
         f"from ...schema.answers import {declared_in(answers)}\n"
         f"from ...schema.changes import {declared_in(changes)}\n"
+        f"from ...schema.desktop import KeyModifiers, {declared_in(desktop)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         f"from ...schema.policy import PolicyRule, {declared_in(policy)}\n"

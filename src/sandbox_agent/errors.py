@@ -9,10 +9,11 @@ SandboxAgentError
 ├── AgentNotInstalled 404       ├── RangeNotSatisfiable 416     ├── Unavailable 503
 ├── SessionNotFound 404         ├── MisdirectedHost 421         └── Timeout 504
 ├── NotFound 404                ├── IdempotencyMismatch 422
-└── MethodNotAllowed 405
+├── MethodNotAllowed 405        │                               │
+├── DesktopInvalidAction 400    ├── WindowNotFound 404          └── DesktopRuntimeFailed 503
+└── AppNotFound 404             └── DesktopRuntimeInactive 409
 
-The desktop has its own: DesktopInvalidAction 400, AppNotFound 404, WindowNotFound 404, DesktopRuntimeInactive 409 and
-DesktopRuntimeFailed 503. Their member `code` repeats the type, which clients of the desktop expect.
+The problems of the desktop have a member `code`, the same as their type: its published client expects that.
 """
 
 from __future__ import annotations

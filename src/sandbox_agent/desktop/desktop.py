@@ -23,6 +23,10 @@ from ..processes.process import Process
 from ..processes.processes import Processes
 from ..processes.program import ProgramSpec
 from ..schema.desktop import (
+    DEFAULT_DPI,
+    DEFAULT_FPS,
+    DEFAULT_HEIGHT,
+    DEFAULT_WIDTH,
     DesktopError,
     DesktopState,
     DesktopStatus,
@@ -121,6 +125,12 @@ class Desktop:
     def display(self) -> Display:
         return self.running.display
 
+    async def shown(self) -> Display:
+        """The display; a desktop that does not run is started."""
+        if self._running is None:
+            await self.start()
+        return self.display
+
     def require_programs(self) -> None:
         if absent := requirements.missing():
             raise _not_installed(absent)
@@ -128,7 +138,13 @@ class Desktop:
     # -- start and stop -------------------------------------------------------------------------
 
     async def start(
-        self, width: int, height: int, *, dpi: int, number: int | None, recording_fps: int
+        self,
+        width: int = DEFAULT_WIDTH,
+        height: int = DEFAULT_HEIGHT,
+        *,
+        dpi: int = DEFAULT_DPI,
+        number: int | None = None,
+        recording_fps: int = DEFAULT_FPS,
     ) -> DesktopStatus:
         """A desktop that runs already stays as it is."""
         async with self._changing:

@@ -25,6 +25,10 @@ from ..errors import (
 )
 from ..runtime.daemon import Daemon
 from ..schema.desktop import (
+    DEFAULT_DPI,
+    DEFAULT_FPS,
+    DEFAULT_HEIGHT,
+    DEFAULT_WIDTH,
     MOST_CLIPBOARD,
     MOST_PIXELS,
     MOST_TEXT,
@@ -32,6 +36,7 @@ from ..schema.desktop import (
     DesktopDone,
     DesktopStatus,
     DisplayInfo,
+    KeyModifiers,
     LaunchedApp,
     MouseButton,
     MousePosition,
@@ -52,9 +57,6 @@ if TYPE_CHECKING:
 
 LIVE_VIEW = "/v1/desktop/stream/rfb"
 """A WebSocket that speaks RFB. Not an operation: it is of use to a VNC client alone."""
-DEFAULT_SIZE = (1280, 800)
-DEFAULT_DPI = 96
-DEFAULT_FPS = 15
 DEFAULT_QUALITY = 85
 DEFAULT_DELAY_MS = 5
 
@@ -185,13 +187,6 @@ class TypeText(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class KeyModifiers(Struct, frozen=True):
-    alt: bool | None = None
-    cmd: bool | None = None
-    ctrl: bool | None = None
-    shift: bool | None = None
-
-
 class PressKey(Struct, frozen=True):
     key: Key
     modifiers: Annotated[KeyModifiers | None, Meta(description="Keys to hold meanwhile.")] = None
@@ -281,10 +276,9 @@ async def start(daemon: Daemon, request: StartDesktop) -> DesktopStatus:
     daemon.require_open()
     if request.state_dir is not None and not os.path.isabs(request.state_dir):
         raise DesktopInvalidAction("`stateDir` is not an absolute path", field="stateDir")
-    width, height = request.width or DEFAULT_SIZE[0], request.height or DEFAULT_SIZE[1]
     return await desktop.start(
-        width,
-        height,
+        request.width or DEFAULT_WIDTH,
+        request.height or DEFAULT_HEIGHT,
         dpi=request.dpi or DEFAULT_DPI,
         number=request.display_num,
         recording_fps=request.recording_fps or DEFAULT_FPS,
@@ -526,7 +520,7 @@ async def set_clipboard(daemon: Daemon, request: SetClipboard) -> DesktopDone:
     *STARTS,
     AppNotFound,
     name="desktop.launch",
-    examples=("sandbox-agent desktop launch --app chromium --args --no-sandbox --args https://example.com",),
+    examples=("sandbox-agent desktop launch --app chromium --args=--no-sandbox --args https://example.com",),
 )
 async def launch(daemon: Daemon, request: LaunchApp) -> LaunchedApp:
     """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop."""

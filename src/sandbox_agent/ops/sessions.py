@@ -14,6 +14,7 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     Conflict,
+    DesktopRuntimeFailed,
     IdempotencyMismatch,
     InstallFailed,
     InvalidRequest,
@@ -114,6 +115,9 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         Annotated[int, Meta(gt=0, le=86_400_000)] | None,
         Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
     ] = None
+    desktop: Annotated[
+        bool, Meta(description="Let the agent look at the desktop and act on it (docs/computer-use.md).")
+    ] = False
 
 
 class CreateSession(SessionSettings, frozen=True, kw_only=True):
@@ -187,6 +191,7 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     AgentProcessExited,
     StreamError,
     Unavailable,
+    DesktopRuntimeFailed,
     Timeout,
 )
 
@@ -240,6 +245,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         limits=request.limits,
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
+        desktop=request.desktop,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None

@@ -16,6 +16,7 @@ import msgspec
 from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFailed
 from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
+from ..schema.desktop import DESKTOP_SERVER
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
 from ..schema.inputs import McpServer, Settings
@@ -33,6 +34,7 @@ from ..session.effects import (
     Words,
 )
 from .client_tools import ClientTools
+from .desktop_tools import DesktopSocket
 from .host import Host
 from .hosts import HostRequest
 from .mcp import granted, servers_for
@@ -67,6 +69,7 @@ class AgentLink:
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
         self._tools: ClientTools | None = None
+        self._desktop: DesktopSocket | None = None
         self._our_servers: dict[str, McpServer] = {}
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
@@ -122,6 +125,8 @@ class AgentLink:
         agent = live.agent
         if live.tools:
             await self._offer_tools()
+        if live.uses_desktop:
+            await self._offer_desktop()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
@@ -159,7 +164,14 @@ class AgentLink:
         """Let the agent call the client's tools, through an MCP server of ours."""
         live = self._live
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
-        self._our_servers = {CLIENT_SERVER: await tools.open(live.sessions.hosts.instance)}
+        self._our_servers[CLIENT_SERVER] = await tools.open(live.sessions.hosts.instance)
+
+    async def _offer_desktop(self) -> None:
+        from ..desktop.tools import DesktopTools
+
+        sessions = self._live.sessions
+        self._desktop = desktop = DesktopSocket(DesktopTools(sessions.desktop()))
+        self._our_servers[DESKTOP_SERVER] = await desktop.open(sessions.hosts.instance)
 
     def mcp(self) -> Mapping[str, McpState]:
         """What the agent has said about its MCP servers."""
@@ -181,6 +193,8 @@ class AgentLink:
     def _close_tools(self) -> None:
         if self._tools is not None:
             self._tools.close()
+        if self._desktop is not None:
+            self._desktop.close()
 
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""

@@ -39,6 +39,7 @@ from ..policy.operator import OperatorRules
 from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
+from ..schema.desktop import DESKTOP_SERVER
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.limits import Limits
@@ -142,6 +143,7 @@ class Daemon:
             self.provide,
             self.spawn,
             world,
+            lambda: self.desktop,
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._catalogues: OrderedDict[tuple[str, str], tuple[float, Catalogue]] = OrderedDict()
@@ -216,6 +218,7 @@ class Daemon:
         limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
+        desktop: bool = False,
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
@@ -225,6 +228,8 @@ class Daemon:
         if tools:
             check_tools(tools)
         check_version(pinned_version)
+        if desktop:
+            self._check_desktop(agent, secrets)
         config = await self.directories.read(settings.directory)
         secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
         self._check_servers(agent, settings, secrets)
@@ -254,6 +259,7 @@ class Daemon:
             limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
+            desktop=desktop,
             folder=folder,
         )
         try:
@@ -271,6 +277,17 @@ class Daemon:
         except BaseException:
             await self.attachments.remove(folder)
             raise
+
+    def _check_desktop(self, agent: Agent, secrets: Secrets) -> None:
+        if self.config.no_processes:
+            raise PermissionDenied("this daemon was started with --no-processes")
+        if not agent.capabilities.mcp_tools:
+            raise InvalidRequest(
+                f"{agent.title} takes no MCP servers, so it cannot use the desktop", field="desktop"
+            )
+        if DESKTOP_SERVER in secrets.mcp:
+            raise InvalidRequest(f"`{DESKTOP_SERVER}` is the name of the server for `desktop`", field="mcp")
+        self.desktop.require_programs()
 
     def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
         """Refuse MCP servers that the agent could not be told of, or that lack a variable."""

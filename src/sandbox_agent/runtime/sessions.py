@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..agents.acp import Acp
 from ..agents.base import Agent
@@ -35,6 +35,9 @@ from .locks import Locks
 from .log import End, Log
 from .mcp import listed
 from .programs import Program
+
+if TYPE_CHECKING:
+    from ..desktop.desktop import Desktop
 
 logger = logging.getLogger("sandbox_agent.sessions")
 
@@ -67,6 +70,7 @@ class Sessions:
         provide: Provide,
         spawn: Spawn,
         world: World,
+        desktop: Callable[[], Desktop],
     ) -> None:
         self.config = config
         self.log = log
@@ -74,6 +78,7 @@ class Sessions:
         self.attachments = attachments
         self.provide = provide
         self.spawn = spawn
+        self.desktop = desktop
         self._agents = agents
         self._world = world
         self._limits = Limits(idle=config.idle_seconds)

@@ -17,6 +17,15 @@ MOST_PIXELS = 8192
 MOST_TEXT = 64 << 10
 MOST_CLIPBOARD = 1 << 20
 
+DEFAULT_WIDTH, DEFAULT_HEIGHT, DEFAULT_DPI = 1280, 800, 96
+"""Small enough for models to take its pictures as they are."""
+DEFAULT_FPS = 15
+
+DESKTOP_SERVER = "desktop"
+"""The MCP server through which agents use the desktop."""
+LOOKING_TOOLS = frozenset({"screenshot", "windows", "wait"})
+"""Its tools that change nothing."""
+
 
 class Resolution(Struct, frozen=True):
     width: int
@@ -83,6 +92,13 @@ class DesktopDone(Struct, frozen=True):
 
 
 DONE = DesktopDone(True)
+
+
+class KeyModifiers(Struct, frozen=True):
+    alt: bool | None = None
+    cmd: bool | None = None
+    ctrl: bool | None = None
+    shift: bool | None = None
 
 
 class WindowList(Struct, frozen=True):
