@@ -37,7 +37,10 @@ export default function DesktopScreen({ viewOnly }: { viewOnly: boolean }) {
       opened.background = "transparent";
       opened.viewOnly = isViewOnly.current;
       opened.addEventListener("connect", () => !left && setLink({ state: "open" }));
-      opened.addEventListener("disconnect", () => !left && setLink({ state: "lost", why: "The connection to the desktop was lost." }));
+      opened.addEventListener("disconnect", () => {
+        view.current = null;
+        if (!left) setLink({ state: "lost", why: "The connection to the desktop was lost." });
+      });
       view.current = opened;
     };
     void open();
