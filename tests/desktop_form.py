@@ -31,10 +31,8 @@ def main(path: str) -> None:
     field = tkinter.Entry(root, textvariable=text)
     field.place(x=20, y=20, width=380, height=40)
     tkinter.Label(root, text="A form that the tests fill in").place(x=20, y=80)
-    red = {"bg": "#ff0000", "activebackground": "#ff0000", "fg": "white", "activeforeground": "white"}
-    button = tkinter.Button(
-        root, text="Send", command=press, relief="flat", bd=0, highlightthickness=0, **red
-    )
+    button = tkinter.Button(root, text="Send", command=press, relief="flat", bd=0, highlightthickness=0)
+    button.configure(bg="#ff0000", activebackground="#ff0000", fg="white", activeforeground="white")
     button.place(x=20, y=140, width=160, height=60)
     text.trace_add("write", save)
     field.focus_force()

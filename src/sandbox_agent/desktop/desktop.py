@@ -17,6 +17,7 @@ from ..errors import (
     DesktopInvalidAction,
     DesktopRuntimeFailed,
     DesktopRuntimeInactive,
+    InvalidRequest,
     SandboxAgentError,
 )
 from ..processes.process import Process
@@ -238,7 +239,10 @@ class Desktop:
         if any("\0" in arg for arg in args):
             raise DesktopInvalidAction("an argument contains a NUL character", field="args")
         spec = ProgramSpec((program, *args), display.env, None, takes_input=False)
-        return await self._processes.create(spec, interactive=False, owner="desktop")
+        try:
+            return await self._processes.create(spec, interactive=False, owner="desktop")
+        except InvalidRequest as error:
+            raise DesktopInvalidAction(error.detail, field="app") from error
 
 
 async def _end(process: Process) -> None:

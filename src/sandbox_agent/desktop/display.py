@@ -51,6 +51,7 @@ class Display:
         self.name = ""
         self.parts: dict[str, Process] = {}
         """Xvfb and the window manager."""
+        self._listening: asyncio.Future[None] | None = None
 
     async def start(self) -> None:
         """If this raises, the caller stops what was started."""
@@ -67,7 +68,7 @@ class Display:
         found = await self._number(server)
         self.name = self.env["DISPLAY"] = f":{found}"
         self.x = await XConnection.open(f"{SOCKETS}/X{found}", self._cookie)
-        self.listening = asyncio.ensure_future(self.x.run())
+        self._listening = asyncio.ensure_future(self.x.run())
         await self.x.begin()
         self.windows = Windows(self.x)
         self.mouse = Mouse(self.x, self.windows)
@@ -134,9 +135,9 @@ class Display:
 
     def close(self) -> None:
         """End the connection. The owner ends the processes."""
-        if hasattr(self, "x"):
+        if self._listening is not None:
             self.x.close()
-            self.listening.cancel()
+            self._listening.cancel()
 
     def processes(self) -> tuple[DesktopProcess, ...]:
         found = []

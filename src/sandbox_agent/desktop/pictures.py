@@ -9,13 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ..errors import DesktopRuntimeFailed
+from ..errors import Conflict, DesktopRuntimeFailed, InvalidRequest, Unavailable
 from ..processes.processes import Processes
 from ..processes.program import ProgramSpec
 from ..schema.desktop import PictureFormat
 from .x_connection import XConnection
 
 CONVERT_MS = 30_000
+BAND_ROWS = 128
 LEVEL = 3
 """Screens are flat: a higher level takes longer and saves little."""
 MOST_AT_ONCE = 2
@@ -85,6 +86,8 @@ class Pictures:
             return await asyncio.to_thread(target.read_bytes)
         except OSError as error:
             raise DesktopRuntimeFailed(f"the picture cannot be made: {error.strerror}") from error
+        except (Conflict, InvalidRequest, Unavailable) as error:
+            raise DesktopRuntimeFailed(f"ffmpeg cannot be run: {error.detail}") from error
         finally:
             for path in (source, target):
                 path.unlink(missing_ok=True)
@@ -102,15 +105,22 @@ def _encoder(format: PictureFormat, quality: int) -> tuple[str, ...]:
 
 
 def png(frame: Frame) -> bytes:
-    pixels, size = frame.pixels, frame.width * frame.height
-    colours = bytearray(size * 3)
+    packing = zlib.compressobj(LEVEL)
+    band = BAND_ROWS * frame.width * 4
+    packed = [packing.compress(_rows(frame, start, band)) for start in range(0, len(frame.pixels), band)]
+    header = struct.pack(">IIBBBBB", frame.width, frame.height, 8, 2, 0, 0, 0)
+    content = b"".join([*packed, packing.flush()])
+    chunks = ((b"IHDR", header), (b"IDAT", content), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
+
+
+def _rows(frame: Frame, start: int, length: int) -> bytes:
+    """A band of the picture, as PNG wants it: red, green and blue, and each row begins with the number of its filter (0 is none)."""
+    pixels = frame.pixels[start : start + length]
+    colours = bytearray(len(pixels) // 4 * 3)
     colours[0::3], colours[1::3], colours[2::3] = pixels[2::4], pixels[1::4], pixels[0::4]
     row = frame.width * 3
-    # Each row begins with the number of its filter; 0 is none.
-    rows = b"".join(b"\0" + colours[start : start + row] for start in range(0, size * 3, row))
-    header = struct.pack(">IIBBBBB", frame.width, frame.height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, LEVEL)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
+    return b"".join(b"\0" + colours[place : place + row] for place in range(0, len(colours), row))
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

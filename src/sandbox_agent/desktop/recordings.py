@@ -28,7 +28,7 @@ logger = logging.getLogger("sandbox_agent.desktop")
 MOST_RECORDINGS = 100
 MOST_BYTES = 2 << 30
 STOP_SECONDS = 10.0
-BEGIN_SECONDS = 10.0
+BEGIN_SECONDS = 30.0
 POLL_SECONDS = 0.02
 PIECE_BYTES = 256 << 10
 HEAD_BYTES = 8 << 10
@@ -146,10 +146,16 @@ class Recordings:
         argv += ["-fs", str(MOST_BYTES), str(video)]
         spec = ProgramSpec(argv, {**display.env, "AV_LOG_FORCE_NOCOLOR": "1"}, None, takes_input=False)
         process = await self._processes.create(spec, interactive=False, owner="desktop")
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(BEGIN_SECONDS):
                 while not process.exited.is_set() and not self._info(record).bytes:
                     await asyncio.sleep(POLL_SECONDS)
+        except BaseException as error:
+            if process.program is not None:
+                process.program.kill()
+            if isinstance(error, TimeoutError):
+                raise DesktopRuntimeFailed(f"ffmpeg did not begin in {BEGIN_SECONDS:g} s") from None
+            raise
         if process.exited.is_set():
             raise DesktopRuntimeFailed(f"ffmpeg does not record; see the logs of process {process.id}")
         return process

@@ -19,7 +19,7 @@ from .desktop import Desktop
 from .display import Display
 
 LONGEST_SIDE = 1568
-MOST_PIXELS = 1_150_000
+MOST_AREA = 1_150_000
 """Providers scale larger pictures down themselves, and then coordinates no longer match."""
 MOST_PNG_BYTES = 3 << 20
 MOST_WAIT = 30.0
@@ -146,7 +146,7 @@ class Scaling(NamedTuple):
 
 def scaling(width: int, height: int) -> Scaling:
     return Scaling(
-        width, height, min(1.0, LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
+        width, height, min(1.0, LONGEST_SIDE / max(width, height), math.sqrt(MOST_AREA / (width * height)))
     )
 
 

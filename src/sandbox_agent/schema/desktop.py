@@ -12,8 +12,8 @@ PictureFormat = Literal["png", "jpeg", "webp"]
 Selection = Literal["clipboard", "primary"]
 RecordingStatus = Literal["recording", "completed", "failed"]
 
-MOST_PIXELS = 8192
-"""The largest width and height of a desktop."""
+MOST_PIXELS = 4096
+"""The largest width and height of a desktop: a picture of it is in memory for a moment."""
 MOST_TEXT = 64 << 10
 MOST_CLIPBOARD = 1 << 20
 
