@@ -78,7 +78,7 @@ LINKS = {
     "secret-relative": "../outside/secret.txt",
     "secret-through": "out/secret.txt",
     "back": "{root}/../outside/secret.txt",
-    "out-and-in": "{outside}/../root/sub/../../outside",
+    "out-and-in": "{outside}/../{root.name}/sub/../../outside",
     "to-data": "data",
     "to-data-absolute": "{data}",
     "to-log": "data/log.db",
@@ -105,7 +105,7 @@ PLAIN = [
     "{root}//..//outside//secret.txt",
     "{root}/missing/../../outside/secret.txt",
     "{root}-other/x",
-    "{root}/../root/../outside/secret.txt",
+    "{root}/../{root.name}/../outside/secret.txt",
     "/",
     "/etc/passwd",
     "/proc/self/environ",
@@ -148,7 +148,7 @@ def test_no_hostile_path_shows_or_changes_anything_outside(trapped: Machine) -> 
     roots = trapped.roots
     for hostile in HOSTILE:
         path = hostile.replace("{root}", str(trapped.root)).replace("{outside}", str(trapped.outside))
-        path = path.replace("{data}", str(trapped.data))
+        path = path.replace("{data}", str(trapped.data)).replace("{root.name}", trapped.root.name)
         told: list[str] = []
         for attempt in (
             lambda path=path: trapped.read(path).decode(),

@@ -54,7 +54,7 @@ def test_a_lock_exists_only_while_it_is_needed() -> None:
 def test_the_catalogues_of_recent_directories_are_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox_agent.runtime.daemon.MOST_CATALOGUES", 2)
+    monkeypatch.setattr("sandbox_agent.runtime.catalogues.MAX_CACHED", 2)
 
     async def scenario() -> None:
         daemon = Daemon(Config(data_dir=str(tmp_path / "data")))

@@ -108,8 +108,9 @@ async def send_stream(
             "headers": [*headers, *STREAM_HEADERS, *closing, *EVERY_ANSWER],
         }
     )
-    greeting = b"retry: 3000\n\n" + (following.greeting if following else b"")
-    await send({"type": "http.response.body", "body": greeting, "more_body": True})
+    greeting = (b"retry: 3000\n\n" if stream.retries else b"") + (following.greeting if following else b"")
+    if greeting:
+        await send({"type": "http.response.body", "body": greeting, "more_body": True})
     try:
         if isinstance(stream.pieces, AsyncGenerator):
             await _send_pieces(receive, send, stream.pieces)

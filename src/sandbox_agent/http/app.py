@@ -30,6 +30,8 @@ from .answers import BrokenOff, send_bytes, send_download, send_problem, send_re
 from .asgi import Message, Receive, Scope, Send
 from .gate import Gate, HeaderList, Headers, check_doubled
 from .inspector import ROOT, Inspector
+from .openai import PREFIX as OPENAI
+from .openai import OpenAI
 from .opencode import PREFIX as OPENCODE
 from .opencode import OpenCode
 from .pages import Page, sign_in_page
@@ -58,6 +60,7 @@ class App:
         self._pages = pages
         self._inspector = Inspector()
         self._opencode = OpenCode(daemon, self._gate, config.max_body_bytes)
+        self._openai = OpenAI(daemon, self._gate, config.max_body_bytes)
         self._fixed, self._patterns = _routes()
         self._acp_door: AcpDoor | None = None
 
@@ -103,6 +106,8 @@ class App:
             return await self._enter_acp(scope, headers, receive, send, cors)
         if path.startswith(OPENCODE):
             return await self._opencode.answer(scope, headers, receive, send, cors)
+        if path.startswith(OPENAI):
+            return await self._openai.answer(scope, headers, receive, send, cors)
         methods, path_values = self._find(path)
         page = None if methods else self._pages.get(path)
         if page is not None:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ..errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, Unavailable
+from ..runtime.choices import check_absolute, check_directory
 from ..runtime.daemon import Daemon
 from ..runtime.directories import DirectoryConfig
 from ..runtime.mcp import check_server
@@ -87,7 +88,7 @@ class SetSkills(Struct, frozen=True, rename="camel"):
 )
 async def get_mcp(daemon: Daemon, request: OneMcp) -> McpServer:
     """Show an MCP server of a directory."""
-    daemon.check_absolute(request.directory)
+    check_absolute(request.directory)
     config = await daemon.directories.read(request.directory)
     return _found(config.mcp.get(request.mcp_name), "MCP server", request.mcp_name, request.directory)
 
@@ -112,7 +113,7 @@ async def set_mcp(daemon: Daemon, request: SetMcp) -> None:
 
     Sessions that are created in the directory from then on get it, unless they have a server of that name.
     """
-    daemon.check_directory(request.directory)
+    check_directory(request.directory)
     if request.oauth is not None:
         raise InvalidRequest("`oauth` is not supported: send a token with `bearerTokenEnvVar`", field="oauth")
     server = request.server()
@@ -134,7 +135,7 @@ async def set_mcp(daemon: Daemon, request: SetMcp) -> None:
 )
 async def delete_mcp(daemon: Daemon, request: OneMcp) -> None:
     """Remove an MCP server from a directory. Sessions that have it keep it."""
-    daemon.check_absolute(request.directory)
+    check_absolute(request.directory)
 
     def remove(config: DirectoryConfig) -> DirectoryConfig:
         return msgspec.structs.replace(config, mcp=_without(config.mcp, request.mcp_name))
@@ -152,7 +153,7 @@ async def delete_mcp(daemon: Daemon, request: OneMcp) -> None:
 )
 async def get_skills(daemon: Daemon, request: OneSkills) -> SkillsConfig:
     """Show an entry of the skills of a directory."""
-    daemon.check_absolute(request.directory)
+    check_absolute(request.directory)
     config = await daemon.directories.read(request.directory)
     return _found(
         config.skills.get(request.skill_name), "entry of skills", request.skill_name, request.directory
@@ -176,7 +177,7 @@ async def set_skills(daemon: Daemon, request: SetSkills) -> None:
 
     Sessions that are created in the directory from then on get them. Their sources are read at that time.
     """
-    daemon.check_directory(request.directory)
+    check_directory(request.directory)
 
     def add(config: DirectoryConfig) -> DirectoryConfig:
         skills = {**config.skills, request.skill_name: SkillsConfig(request.sources)}
@@ -195,7 +196,7 @@ async def set_skills(daemon: Daemon, request: SetSkills) -> None:
 )
 async def delete_skills(daemon: Daemon, request: OneSkills) -> None:
     """Remove skills from a directory. Sessions that have them keep them."""
-    daemon.check_absolute(request.directory)
+    check_absolute(request.directory)
 
     def remove(config: DirectoryConfig) -> DirectoryConfig:
         return msgspec.structs.replace(config, skills=_without(config.skills, request.skill_name))

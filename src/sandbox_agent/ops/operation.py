@@ -69,6 +69,8 @@ class Stream(Struct, frozen=True):
     """A streamed response: a reader of the log, or pieces of SSE text, with None where a keep-alive is due."""
 
     pieces: Following | LogFollowing | AsyncGenerator[bytes | None, None]
+    retries: bool = True
+    """Whether the stream begins by telling its reader when to reconnect. Not every parser accepts a frame without data."""
 
 
 class Dialogue(Struct, frozen=True):

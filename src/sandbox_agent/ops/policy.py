@@ -13,6 +13,7 @@ from ..agents.scribe import Ask
 from ..errors import InvalidRequest, SessionNotFound, UnsupportedAgent
 from ..policy.rules import NEVER, Request, Rules
 from ..policy.verdicts import answer
+from ..runtime.choices import check_directory
 from ..runtime.daemon import Daemon
 from ..schema.inputs import PermissionMode, Settings
 from ..schema.items import ToolKind
@@ -89,7 +90,7 @@ async def test(daemon: Daemon, request: TestPolicy) -> PolicyVerdict:
     """
     agent = daemon.agent(request.agent)
     directory = request.directory or os.getcwd()
-    daemon.check_directory(directory)
+    check_directory(directory)
     asked = Request(agent.name, _ask(agent, request), directory, daemon.world.resolve)
     settings = Settings(directory, permission_mode=request.permission_mode)
     return _verdict(asked, settings, daemon.rules(request.policy).at(daemon.world.now))

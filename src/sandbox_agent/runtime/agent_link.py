@@ -33,8 +33,6 @@ from ..session.effects import (
     Switch,
     Words,
 )
-from .client_tools import ClientTools
-from .desktop_tools import DesktopSocket
 from .host import Host
 from .hosts import HostRequest
 from .mcp import granted, servers_for
@@ -42,6 +40,8 @@ from .process import Exit
 from .programs import Program
 
 if TYPE_CHECKING:
+    from .client_tools import ClientTools
+    from .desktop_tools import DesktopSocket
     from .live import LiveSession
 
 logger = logging.getLogger("sandbox_agent.link")
@@ -162,12 +162,15 @@ class AgentLink:
 
     async def _offer_tools(self) -> None:
         """Let the agent call the client's tools, through an MCP server of ours."""
+        from .client_tools import ClientTools
+
         live = self._live
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
         self._our_servers[CLIENT_SERVER] = await tools.open(live.sessions.hosts.instance)
 
     async def _offer_desktop(self) -> None:
         from ..desktop.tools import DesktopTools
+        from .desktop_tools import DesktopSocket
 
         sessions = self._live.sessions
         self._desktop = desktop = DesktopSocket(DesktopTools(sessions.desktop()))

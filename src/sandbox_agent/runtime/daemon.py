@@ -8,8 +8,7 @@ import functools
 import logging
 import os
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     InvalidRequest,
-    ModeNotSupported,
     PermissionDenied,
     SandboxAgentError,
     SessionAlreadyExists,
@@ -35,7 +33,6 @@ from ..files.vault import Vault
 from ..files.work import Files
 from ..install.publishers import RECIPES
 from ..install.version import LATEST, check_version
-from ..policy.operator import OperatorRules
 from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
@@ -51,10 +48,12 @@ from ..session.life import Created
 from ..skills.library import Library
 from ..store.base import Secrets, SessionRecord, Store
 from .attachments import Attachments
+from .catalogues import Catalogues
 from .changes import SessionChanges
+from .choices import CHOICES, check_choice, check_directory, check_mode, check_settings
 from .directories import Directories
 from .folder import DataFolder
-from .hosts import HostRequest, Hosts
+from .hosts import Hosts
 from .installs import InstallRequest, Installs
 from .log import Log
 from .mcp import granted, servers_for
@@ -67,13 +66,6 @@ if TYPE_CHECKING:
     from ..desktop.desktop import Desktop
 
 logger = logging.getLogger("sandbox_agent.daemon")
-
-CATALOGUE_SECONDS = 60.0
-MOST_CATALOGUES = 100
-CHOICES = ("model", "variant")
-"""The settings that an agent may restrict to what it lists."""
-Offered = Callable[[], Awaitable[Catalogue]]
-"""Asks an agent what it offers."""
 
 
 def open_store(config: Config, folder: Path) -> Store:
@@ -115,6 +107,8 @@ class Daemon:
         self.draining = False
         self.started_at = time.monotonic()
         if config.policy is not None:
+            from ..policy.operator import OperatorRules
+
             # Read first: a daemon whose rules are broken must not start.
             world = msgspec.structs.replace(world, operator_rules=OperatorRules(config.policy).current)
         self.world = world
@@ -134,6 +128,7 @@ class Daemon:
         self.library = Library(folder / "skills", self._instance, self.files)
         self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
+        self._catalogues = Catalogues(self.programs, self.hosts, config.start_seconds, world)
         self.sessions = Sessions(
             config,
             self.log,
@@ -146,7 +141,6 @@ class Daemon:
             lambda: self.desktop,
         )
         self._tasks: set[asyncio.Task[None]] = set()
-        self._catalogues: OrderedDict[tuple[str, str], tuple[float, Catalogue]] = OrderedDict()
 
     async def start(self) -> None:
         """Remove leftovers of an earlier daemon, close what it left open, and continue with its queues."""
@@ -224,22 +218,22 @@ class Daemon:
         self.require_open()
         self.log.require_writable()
         agent = self.agent(agent_name)
-        self._check_settings(agent, settings)
+        check_settings(agent, settings, no_bypass=self.config.no_bypass)
         if tools:
             check_tools(tools)
         check_version(pinned_version)
-        if desktop:
-            self._check_desktop(agent, secrets)
         config = await self.directories.read(settings.directory)
         secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
         self._check_servers(agent, settings, secrets)
+        if desktop:
+            self._check_desktop(agent, secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
         pinned = pinned_version and program.version
         offered = functools.partial(self.catalogue, agent, settings.directory, pinned, secrets.env)
-        await self._check_mode(agent, settings, program.version, offered)
-        await self._check_choice(agent, settings, CHOICES, offered)
+        await check_mode(agent, settings, program.version, offered)
+        await check_choice(agent, settings, CHOICES, offered)
         folder = self.attachments.new_folder()
         laid_out = await self._lay_out(skills + config.sources(), folder)
         moment = self.world.now()
@@ -312,69 +306,10 @@ class Daemon:
     async def check(self, record: SessionRecord, settings: Settings, changed: Collection[str]) -> None:
         """Refuse settings that a session cannot have: a missing directory, or a choice its agent would not use."""
         agent = self.agent(record.agent)
-        self._check_settings(agent, settings)
+        check_settings(agent, settings, no_bypass=self.config.no_bypass)
         offered = functools.partial(self._offered, agent, record)
-        await self._check_mode(agent, settings, record.agent_version, offered)
-        await self._check_choice(agent, settings, changed, offered)
-
-    def _check_settings(self, agent: Agent, settings: Settings) -> None:
-        self.check_directory(settings.directory)
-        if settings.permission_mode == "bypass" and self.config.no_bypass:
-            raise PermissionDenied("this daemon was started with --no-bypass")
-        if settings.permission_mode not in agent.permission_modes:
-            raise ModeNotSupported(
-                f"{agent.title} has no permission mode {settings.permission_mode}", agent=agent.name
-            )
-
-    async def _check_mode(
-        self, agent: Agent, settings: Settings, version: str | None, offered: Offered
-    ) -> None:
-        """Only the agent knows the modes that its user has defined."""
-        known_modes = agent.modes_of(version)
-        if settings.agent_mode not in {mode.id for mode in known_modes}:
-            modes = (await offered()).modes or known_modes
-            if settings.agent_mode not in {mode.id for mode in modes}:
-                known = ", ".join(mode.id for mode in modes)
-                raise ModeNotSupported(
-                    f"{agent.title} has no mode {settings.agent_mode}; it has {known}", agent=agent.name
-                )
-
-    async def _check_choice(
-        self,
-        agent: Agent,
-        settings: Settings,
-        chosen: Collection[str],
-        offered: Offered,
-    ) -> None:
-        """Refuse a model or variant that the agent would not use. If it does not list what it has, nothing is refused."""
-        for field in sorted(agent.ignores.intersection(chosen)):
-            if getattr(settings, field) is not None:
-                raise InvalidRequest(
-                    f"{agent.title} does not let you choose its {field}", field=field, agent=agent.name
-                )
-        model = settings.model if "model" in agent.chooses.intersection(chosen) else None
-        variant = settings.variant if "variant" in agent.chooses.intersection(chosen) else None
-        if model is None and variant is None:
-            return
-        try:
-            catalogue = await offered()
-        except SandboxAgentError:
-            return
-        if model is not None and not agent.takes_model(model, catalogue):
-            raise InvalidRequest(f"{agent.title} has no model {model}", field="model", agent=agent.name)
-        if variant is not None and not agent.takes_variant(variant, settings.model, catalogue):
-            text = f"{agent.title} has no variant {variant} of this model"
-            raise InvalidRequest(text, field="variant", agent=agent.name)
-
-    def check_absolute(self, directory: str) -> None:
-        if not os.path.isabs(directory) or "\0" in directory:
-            raise InvalidRequest(f"directory {directory} is not an absolute path", field="directory")
-
-    def check_directory(self, directory: str) -> None:
-        self.check_absolute(directory)
-        # `os.path.isdir` also rejects impossible names.
-        if not os.path.isdir(directory):
-            raise InvalidRequest(f"there is no folder {directory}", field="directory")
+        await check_mode(agent, settings, record.agent_version, offered)
+        await check_choice(agent, settings, changed, offered)
 
     # -- agents -------------------------------------------------------------------------------
 
@@ -400,30 +335,9 @@ class Daemon:
     async def catalogue(
         self, agent: Agent, directory: str, version: str | None = None, env: Mapping[str, str] | None = None
     ) -> Catalogue:
-        """Models, modes and commands in a directory, asked from the agent itself and cached for a minute.
-
-        `env` is a session's own environment, which may change what the agent offers.
-        """
-        self.check_directory(directory)
-        program = await self.programs.program(agent, version)
-        settings = Settings(directory, agent.modes[0].id)
-        request = HostRequest(
-            agent, program, settings, dict(env or {}), agent.choose_native_id(self.world), False
-        )
-        key = (request.key(), directory)
-        known = self._catalogues.get(key)
-        if known and time.monotonic() - known[0] < CATALOGUE_SECONDS:
-            return known[1]
-        host = await self.hosts.get(request)
-        try:
-            catalogue = await host.catalogue(directory, self.config.start_seconds)
-        finally:
-            await self.hosts.release(host, None)
-        self._catalogues[key] = (time.monotonic(), catalogue)
-        self._catalogues.move_to_end(key)
-        while len(self._catalogues) > MOST_CATALOGUES:
-            self._catalogues.popitem(last=False)
-        return catalogue
+        """Models, modes and commands in a directory. `env` is a session's own environment, which may change them."""
+        check_directory(directory)
+        return await self._catalogues.get(agent, directory, version, env)
 
     async def commands(self, record: SessionRecord) -> tuple[Command, ...]:
         """The commands of a session: those its agent always has, and those its process offers."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
@@ -26,10 +25,8 @@ from ...schema.features import Command
 from ...schema.inputs import Attachment, Reply
 from ...schema.options import Choices
 from ...schema.sessions import SessionInfo
+from ..inlet import inlet_of
 from .operations import Changes, Message, NewSession
-
-BUFFERED_BYTES = 64 << 10
-"""How much of a log is read ahead of a client that does not read."""
 
 
 class LocalOperations:
@@ -127,18 +124,11 @@ class LocalOperations:
         if stream is None:
             return  # it has ended, and everything was read
         assert not isinstance(stream.pieces, AsyncGenerator)
-        inlet = _Inlet()
-        following = asyncio.get_running_loop().create_task(stream.pieces.run(inlet))
-        following.add_done_callback(lambda _: inlet.end())
-        try:
-            while (frame := await inlet.next_frame()) is not None:
-                for line in frame.split(b"\n"):
-                    if line.startswith(b"data: ") and not frame.startswith(b"event: end"):
-                        yield decode_event(line[6:])
-        finally:
-            inlet.leave()
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+        async with inlet_of(stream.pieces) as inlet:
+            while (frames := await inlet.take()) is not None:
+                for frame in frames:
+                    if frame.name != "end":
+                        yield decode_event(frame.data)
 
     async def _call(self, operation_name: str, /, **values: object) -> Any:
         """Call an operation as a request would, with the same checks."""
@@ -146,59 +136,3 @@ class LocalOperations:
         handler: Handler = operation.handler
         given = {field: value for field, value in values.items() if value is not None}
         return await handler(self._daemon, operation.parse(given, strict=True))
-
-
-def _nobody() -> None:
-    """Does nothing."""
-
-
-class _Inlet:
-    """A reader of a log inside the daemon. While it is full, the log is not read any further."""
-
-    def __init__(self) -> None:
-        self.is_full = False
-        self.is_gone = False
-        self.on_change: Callable[[], None] = _nobody
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._has_frame = False
-        self._frames: list[bytes] = []
-        self._ready = asyncio.Event()
-
-    def write(self, text: bytes) -> None:
-        before = self._pieces[-1][-1:] if self._pieces else b""
-        self._has_frame = self._has_frame or b"\n\n" in before + text
-        self._pieces.append(text)
-        self._size += len(text)
-        self.is_full = self._size >= BUFFERED_BYTES
-        self._ready.set()
-
-    def end(self) -> None:
-        """Nothing more will be written."""
-        self.is_gone = True
-        self._ready.set()
-
-    def leave(self) -> None:
-        self.is_gone = True
-        self.on_change()
-
-    async def next_frame(self) -> bytes | None:
-        """The next complete frame; None at the end."""
-        while not self._frames:
-            if self.is_gone and not self._has_frame:
-                return None
-            await self._ready.wait()
-            self._take()
-        return self._frames.pop(0)
-
-    def _take(self) -> None:
-        if self._has_frame:
-            # Joined only at the end of a frame, because one may have many megabytes.
-            *self._frames, rest = b"".join(self._pieces).split(b"\n\n")
-            self._pieces, self._has_frame = [rest], False
-        self._size = 0
-        if not self.is_gone:
-            self._ready.clear()
-        if self.is_full:
-            self.is_full = False
-            self.on_change()

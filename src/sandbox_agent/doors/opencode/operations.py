@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from ...config import Config
 from ...errors import SandboxAgentError
@@ -27,17 +27,11 @@ from ...schema.answers import (
 from ...schema.changes import ChangeList
 from ...schema.files import SearchResult
 from ...schema.sessions import SessionInfo
-from .funnel import Funnel
+from ..inlet import Inlet, inlet_of
 
 PAGE = 1000
 MAX_PAGES = 10
 """Of the list of sessions: older ones are found by their id only."""
-
-
-class Following(Protocol):
-    """A stream of the log."""
-
-    async def run(self, outlet: Any) -> None: ...
 
 
 class Operations:
@@ -121,11 +115,11 @@ class Operations:
         return sent
 
     @asynccontextmanager
-    async def send_and_follow(self, session_id: str, **message: Any) -> AsyncIterator[Funnel]:
+    async def send_and_follow(self, session_id: str, **message: Any) -> AsyncIterator[Inlet]:
         """The events of the message's turn."""
         stream = await self._call("sessions.stream_message", session_id=session_id, **message)
-        async with _followed(stream.pieces) as funnel:
-            yield funnel
+        async with inlet_of(stream.pieces) as inlet:
+            yield inlet
 
     async def upload(self, session_id: str, content: bytes, name: str | None, mime: str) -> StoredAttachment:
         stored: StoredAttachment = await self._call(
@@ -142,11 +136,11 @@ class Operations:
         return page
 
     @asynccontextmanager
-    async def follow_all(self) -> AsyncIterator[Funnel]:
+    async def follow_all(self) -> AsyncIterator[Inlet]:
         """The events of all sessions from now on."""
         stream = await self._call("events.sse")
-        async with _followed(stream.pieces) as funnel:
-            yield funnel
+        async with inlet_of(stream.pieces) as inlet:
+            yield inlet
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -175,23 +169,3 @@ class Operations:
     async def search(self, directory: str, glob: str, limit: int) -> SearchResult:
         found: SearchResult = await self._call("fs.search", path=directory, glob=glob, limit=limit)
         return found
-
-
-@asynccontextmanager
-async def _followed(following: Following) -> AsyncIterator[Funnel]:
-    """Run a stream of the log into a funnel, until the block is left."""
-    funnel = Funnel()
-    reader = asyncio.get_running_loop().create_task(_run(following, funnel))
-    try:
-        yield funnel
-    finally:
-        funnel.leave()
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-
-
-async def _run(following: Following, funnel: Funnel) -> None:
-    try:
-        await following.run(funnel)
-    finally:
-        funnel.end()

@@ -12,9 +12,9 @@ from msgspec import Struct
 from ...errors import InvalidRequest
 from ...schema.events import decode_event
 from ...schema.sessions import SessionInfo
+from ..inlet import Inlet
 from .choosing import Choice, ChosenModel, choose, create_session
 from .door import Door
-from .funnel import Funnel
 from .ids import owner_of
 from .request import Empty, Request, route
 from .sessions import facts_of, owner
@@ -116,8 +116,8 @@ async def _own_session(door: Door, request: Request) -> SessionInfo:
 async def _sent(door: Door, request: Request, message: Message) -> MessageWithParts | Empty:
     info = await door.operations.session(message.session_id)
     transcript = Transcript(facts_of(info, door.catalogue), most=2)
-    async with door.operations.send_and_follow(message.session_id, **message.fields()) as funnel:
-        turn = asyncio.ensure_future(_follow(funnel, transcript))
+    async with door.operations.send_and_follow(message.session_id, **message.fields()) as inlet:
+        turn = asyncio.ensure_future(_follow(inlet, transcript))
         gone = asyncio.ensure_future(request.gone())
         try:
             await asyncio.wait({turn, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -131,8 +131,8 @@ async def _sent(door: Door, request: Request, message: Message) -> MessageWithPa
     return messages[-1] if messages else Empty()
 
 
-async def _follow(funnel: Funnel, transcript: Transcript) -> None:
-    while (frames := await funnel.take()) is not None:
+async def _follow(inlet: Inlet, transcript: Transcript) -> None:
+    while (frames := await inlet.take()) is not None:
         for frame in frames:
             if not frame.name:
                 transcript.take(decode_event(frame.data))

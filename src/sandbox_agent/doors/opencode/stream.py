@@ -16,9 +16,9 @@ import msgspec
 from ...errors import SessionNotFound
 from ...schema.events import Event, TurnStarted, decode_event
 from ...schema.sessions import SessionInfo
+from ..inlet import Frame
 from . import history
 from .catalogue import Catalogue
-from .funnel import Frame
 from .ids import given_ids, message_id, milliseconds, part_id
 from .operations import Operations
 from .sessions import facts_of, session_of
@@ -71,13 +71,13 @@ class EventStream:
     async def frames(self) -> AsyncGenerator[bytes | None, None]:
         yield self._framed([_CONNECTED])
         # Follow first: what happens while the snapshot is read comes after it, and is not taken twice.
-        async with self._operations.follow_all() as funnel:
+        async with self._operations.follow_all() as inlet:
             for info in await self._recent():
                 # One by one: a client that reads slowly is not sent a whole turn at once.
                 for event in await self._snapshot(info):
                     yield self._framed([event], info.directory)
                 self._stop_keeping(info.session_id)
-            while (frames := await funnel.take(HEARTBEAT_SECONDS)) is not None:
+            while (frames := await inlet.take(HEARTBEAT_SECONDS)) is not None:
                 text = b"".join([await self._translated(frame) for frame in frames])
                 yield text or (self._framed([_HEARTBEAT]) if not frames else None)
 

@@ -1,29 +1,51 @@
-"""A reader of the log inside the daemon: takes frames from a stream as a connection would, and holds a bounded number of them."""
+"""Reads a stream of the log inside the daemon: frames go in as on a connection, and wait here until a door takes them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-MAX_BYTES = 256 << 10
-"""How much may wait here before the stream pauses; it then goes on from the store."""
+MAX_BYTES = 64 << 10
+"""How much may wait here before the stream pauses; it then continues from the store."""
 
 
 class Frame(Struct, frozen=True):
-    """A frame of a stream: an event, or the new state of a session."""
+    """A frame of a stream: an event, or something that its name says."""
 
     name: str
     data: bytes
+
+
+class Following(Protocol):
+    """A stream of the log."""
+
+    async def run(self, outlet: Any) -> None: ...
+
+
+@asynccontextmanager
+async def inlet_of(following: Following) -> AsyncIterator[Inlet]:
+    """Run a stream of the log until the block is left."""
+    inlet = Inlet()
+    reader = asyncio.get_running_loop().create_task(following.run(inlet))
+    reader.add_done_callback(lambda _: inlet.end())
+    try:
+        yield inlet
+    finally:
+        inlet.leave()
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
 
 
 def _nobody() -> None:
     """Does nothing."""
 
 
-class Funnel:
-    """The outlet of a `Following`."""
+class Inlet:
+    """The outlet of a stream, as the stream sees it."""
 
     def __init__(self) -> None:
         self.is_full = False
@@ -31,14 +53,16 @@ class Funnel:
         self.on_change: Callable[[], None] = _nobody
         self._pieces: list[bytes] = []
         self._size = 0
-        self._rest = b""
-        self._changed = asyncio.Event()
+        self._has_frame = False
         self._has_ended = False
+        self._changed = asyncio.Event()
 
     def write(self, text: bytes) -> None:
+        before = self._pieces[-1][-1:] if self._pieces else b""
+        self._has_frame = self._has_frame or b"\n\n" in before + text
         self._pieces.append(text)
         self._size += len(text)
-        self.is_full = self._size > MAX_BYTES
+        self.is_full = self._size >= MAX_BYTES
         self._changed.set()
 
     def end(self) -> None:
@@ -51,7 +75,7 @@ class Funnel:
         self.on_change()
 
     async def take(self, seconds: float | None = None) -> list[Frame] | None:
-        """The frames that came, none if nothing came in time; None at the end."""
+        """The frames that arrived, none if nothing arrives in time; None at the end."""
         try:
             await asyncio.wait_for(self._changed.wait(), seconds)
         except TimeoutError:
@@ -60,8 +84,11 @@ class Funnel:
         return None if self._has_ended and not frames else frames
 
     def _frames(self) -> list[Frame]:
-        *whole, self._rest = b"".join([self._rest, *self._pieces]).split(b"\n\n")
-        self._pieces.clear()
+        whole: list[bytes] = []
+        if self._has_frame:
+            # Joined only at the end of a frame, because one may have many megabytes in many pieces.
+            *whole, rest = b"".join(self._pieces).split(b"\n\n")
+            self._pieces, self._has_frame = [rest], False
         self._size = 0
         if not self._has_ended:
             self._changed.clear()
@@ -72,6 +99,7 @@ class Funnel:
 
 
 def _frame(text: bytes) -> Frame | None:
+    """None for a comment."""
     name, data = "", b""
     for line in text.split(b"\n"):
         if line.startswith(b"event: "):

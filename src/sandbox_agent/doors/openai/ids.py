@@ -1,0 +1,41 @@
+"""The ids that clients see, derived from ours: nothing has to be stored to find a response again."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import NamedTuple
+
+from ...errors import NotFound
+
+_RESPONSE = re.compile(r"resp_([0-9a-f]{1,64})_([A-Za-z0-9._:-]{1,128})", re.ASCII)
+
+
+class TurnName(NamedTuple):
+    session_id: str
+    turn_id: str
+
+    @property
+    def response_id(self) -> str:
+        return f"resp_{self._joined}"
+
+    @property
+    def completion_id(self) -> str:
+        return f"chatcmpl-{self._joined}"
+
+    @property
+    def _joined(self) -> str:
+        return f"{self.turn_id.removeprefix('turn_')}_{self.session_id}"
+
+
+def turn_of(response_id: str) -> TurnName:
+    """The turn that a response is."""
+    found = _RESPONSE.fullmatch(response_id)
+    if found is None:
+        raise NotFound(f"no response {response_id[:200]}")
+    return TurnName(found[2], f"turn_{found[1]}")
+
+
+def seconds(moment: str) -> int:
+    """A time of the log in seconds."""
+    return int(datetime.fromisoformat(moment).timestamp())
