@@ -108,3 +108,18 @@ def _the_rest_of_the_tab(page: Page, client: Client) -> None:
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save a screenshot").click()
     assert saving.value.path().read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_new_session_may_use_the_desktop(window: Window, client: Client) -> None:
+    """The mock agent takes no MCP servers, so the daemon refuses it, and says so."""
+    window.enter(client.create())
+    window.page.keyboard.press("Alt+n")
+    form = window.page.get_by_role("dialog", name="New session")
+    form.get_by_role("radio", name="mock").check()
+    form.get_by_text("Desktop", exact=True).click()
+    form.get_by_label("The agent may look at the desktop").check()
+    form.get_by_text("Desktop (1)", exact=True).click()
+    with window.page.expect_request(lambda request: request.method == "POST") as asked:
+        form.get_by_role("button", name="Start").click()
+    assert asked.value.post_data_json["desktop"] is True
+    expect(form.get_by_role("alert")).to_contain_text("cannot use the desktop")
