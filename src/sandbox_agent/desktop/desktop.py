@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,10 @@ class Desktop:
         self._error: DesktopError | None = None
         """Why it ended by itself, or did not start."""
         self._changing = asyncio.Lock()
+        self._guests = 0
+        """Agents that have tools for it."""
+        self._is_for_guests = False
+        """It was started by such a tool, and nobody else has asked for it."""
         self.recordings = Recordings(folder / "recordings", processes, world)
         self.view = LiveView(processes)
 
@@ -126,12 +130,6 @@ class Desktop:
     def display(self) -> Display:
         return self.running.display
 
-    async def shown(self) -> Display:
-        """The display; a desktop that does not run is started."""
-        if self._running is None:
-            await self.start()
-        return self.display
-
     def require_programs(self) -> None:
         if absent := requirements.missing():
             raise _not_installed(absent)
@@ -148,10 +146,14 @@ class Desktop:
         recording_fps: int = DEFAULT_FPS,
     ) -> DesktopStatus:
         """A desktop that runs already stays as it is."""
+        self._is_for_guests = False
+        return await self._started(DisplaySpec(width, height, dpi, number), recording_fps)
+
+    async def _started(self, spec: DisplaySpec, recording_fps: int = DEFAULT_FPS) -> DesktopStatus:
         async with self._changing:
             if self._running is None:
                 self.require_programs()
-                await self._start(DisplaySpec(width, height, dpi, number), recording_fps)
+                await self._start(spec, recording_fps)
         return await self.status()
 
     async def _start(self, spec: DisplaySpec, recording_fps: int) -> None:
@@ -197,21 +199,54 @@ class Desktop:
             await self.recordings.finish()
         except SandboxAgentError as error:
             logger.error("the end of the recording cannot be recorded: %s", error.detail)
-        infos = await self._processes.list("desktop")
-        found = [self._processes.get(info.id) for info in infos if info.status == "running"]
-        await asyncio.gather(*(_end(process) for process in found), return_exceptions=True)
+        await self._end_processes()
         display.close()
         await asyncio.to_thread(shutil.rmtree, display.folder, ignore_errors=True)
 
+    async def _end_processes(self, chosen: Collection[str] | None = None) -> None:
+        """All that run on the desktop, or those with these ids."""
+        infos = await self._processes.list("desktop")
+        running = [
+            info.id for info in infos if info.status == "running" and (chosen is None or info.id in chosen)
+        ]
+        found = [self._processes.get(id) for id in running]
+        await asyncio.gather(*(_end(process) for process in found), return_exceptions=True)
+
+    # -- agents -------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """An agent gets tools for it."""
+        self._guests += 1
+
+    async def shown(self) -> Display:
+        """The display for a tool; a desktop that does not run is started."""
+        if self._running is None:
+            self._is_for_guests = True
+            await self._started(DisplaySpec(DEFAULT_WIDTH, DEFAULT_HEIGHT, DEFAULT_DPI, None))
+        return self.display
+
+    async def leave(self, launched: Collection[str]) -> None:
+        """The agent is gone: so is what it launched, and the desktop that only agents wanted."""
+        self._guests -= 1
+        if self._is_for_guests and not self._guests:
+            await self.stop()
+        else:
+            await self._end_processes(launched)
+
     # -- programs -------------------------------------------------------------------------------
 
-    async def launch(self, app: str, args: tuple[str, ...], *, wait: bool) -> LaunchedApp:
+    async def launch(
+        self, app: str, args: tuple[str, ...], *, wait: bool, on_start: Callable[[str], None] | None = None
+    ) -> LaunchedApp:
+        """`on_start` gets the id of the process at once, before the wait for a window."""
         display = self.display
         program = shutil.which(app)
         if program is None:
             raise AppNotFound(f"no program is called {app[:200]}", app=app[:200])
         before = {window.id for window in await display.windows.list()}
         process = await self._launch(display, program, args)
+        if on_start is not None:
+            on_start(process.id)
         pid = process.program.pid if process.program is not None else None
         window = await self._first_window(display, process, before) if wait else None
         return LaunchedApp(process.id, pid, window)

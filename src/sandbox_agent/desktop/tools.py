@@ -151,10 +151,18 @@ def scaling(width: int, height: int) -> Scaling:
 
 
 class DesktopTools:
-    """A desktop that does not run is started by the first call."""
+    """Those of one agent's process. A desktop that does not run is started by the first call. `leave` when the process ends."""
 
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop
+        self._launched: set[str] = set()
+        self._has_left = False
+        desktop.enter()
+
+    async def leave(self) -> None:
+        if not self._has_left:
+            self._has_left = True
+            await self._desktop.leave(self._launched)
 
     async def call(self, name: str, arguments: object) -> ToolOutcome:
         """What the tool returned, or in words for the model why it failed."""
@@ -189,7 +197,7 @@ class DesktopTools:
             case ListWindows():
                 return ToolOutcome(await _windows(display, view))
             case Launch(app, args):
-                launched = await self._desktop.launch(app, args, wait=True)
+                launched = await self._desktop.launch(app, args, wait=True, on_start=self._launched.add)
                 shown = "its window is open" if launched.window_id else "it has shown no window yet"
                 return ToolOutcome(f"started as {launched.process_id}; {shown}")
             case Wait(seconds):

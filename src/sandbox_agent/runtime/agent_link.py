@@ -184,6 +184,13 @@ class AgentLink:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
         self._close_tools()
+        await asyncio.gather(self._leave_desktop(), self._release_host(host, conversation))
+
+    async def _leave_desktop(self) -> None:
+        if self._desktop is not None:
+            await self._desktop.end()
+
+    async def _release_host(self, host: Host | None, conversation: Conversation | None) -> None:
         if host is None:
             return
         try:
@@ -248,6 +255,7 @@ class AgentLink:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
         self._close_tools()
+        self._live.spawn(self._leave_desktop())
         if host is not None:
             host.expect_no_more()
         opened = self._opened

@@ -62,12 +62,17 @@ class DesktopSocket:
         return McpServer(sys.executable, arguments, timeout_ms=TIMEOUT_MS)
 
     def close(self) -> None:
+        """Accept nothing more. `end` then ends what was launched."""
         if self._listener is not None:
             self._listener.close()
         for call in self._calls:
             call.cancel()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def end(self) -> None:
+        self.close()
+        await self._tools.leave()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
