@@ -255,7 +255,8 @@ class AgentLink:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
         self._close_tools()
-        self._live.spawn(self._leave_desktop())
+        if self._desktop is not None:
+            self._live.spawn(self._leave_desktop())
         if host is not None:
             host.expect_no_more()
         opened = self._opened
