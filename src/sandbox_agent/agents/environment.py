@@ -12,6 +12,8 @@ BASE_VARIABLES = frozenset(
     "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split()
 )
 BASE_PREFIXES = ("XDG_", "LC_")
+INSIDE = f"{PREFIX}INSIDE"
+"""Tells our own program that an agent of a session has started it."""
 
 
 def environment(agent: Agent, ours: Mapping[str, str], session: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""A daemon that programs find or start, and that outlives them: the editor's bridge uses it."""
+"""A daemon that programs find or start, and that outlives them: `acp` and `mcp` use it."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import fcntl
@@ -10,16 +11,34 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ..client.aio.client import AsyncSandboxAgent
 from ..client.aio.transport import AsyncTransport
 from ..client.call import Address, Answer, Call
 from ..client.failures import DaemonUnreachable
 from ..client.retry import Patience
+from ..config import PREFIX
 from ..errors import SandboxAgentError
 from ..presence import load
 from .daemon_command import launch
 from .failures import CommandFailed
+from .remote import find_address
 from .shared_daemon import settled_daemon
-from .state import DaemonState, running_daemon
+from .state import DaemonState, data_dir, is_own, running_daemon
+
+
+def find_client(args: argparse.Namespace) -> tuple[AsyncSandboxAgent, bool]:
+    """A client of the daemon that is named or running, or of one that is started, and whether it is on this data directory."""
+    folder = data_dir(args)
+    named = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
+    state = running_daemon(folder)
+    # A daemon whose token was chosen by the user needs that token.
+    if named or (state is not None and state.token is None):
+        address = find_address(args)
+        return AsyncSandboxAgent(address), is_own(folder, address.endpoint)
+    address = find_or_start(folder)
+    client = AsyncSandboxAgent(address)
+    client.transport = BackgroundTransport(folder, address)
+    return client, True
 
 
 def find_or_start(folder: Path) -> Address:
@@ -50,7 +69,7 @@ class BackgroundTransport(AsyncTransport):
     """
 
     def __init__(self, folder: Path, address: Address) -> None:
-        super().__init__(address, program="sandbox-agent-acp")
+        super().__init__(address, program="sandbox-agent-bridge")
         self._folder = folder
 
     async def address(self) -> Address:

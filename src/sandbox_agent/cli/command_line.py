@@ -12,6 +12,7 @@ from .own_commands import (
     add_daemon,
     add_exec,
     add_gigacode,
+    add_mcp_server,
     add_run,
     add_server,
     add_to_sessions,
@@ -68,6 +69,7 @@ def parser(*, server_alone: bool = False) -> Parser:
         return root
     add_run(commands)
     add_acp(commands)
+    add_mcp_server(commands)
     add_gigacode(commands)
     add_exec(commands)
     add_copy(commands)

@@ -155,6 +155,24 @@ def add_acp(commands: Subparsers[Parser]) -> None:
     )
 
 
+# -- mcp ----------------------------------------------------------------------------------------
+
+
+def add_mcp_server(commands: Subparsers[Parser]) -> None:
+    mcp = add_command(
+        commands,
+        "mcp",
+        "Serve all agents to an MCP client: the Model Context Protocol on stdin and stdout.",
+        "mcp:mcp",
+        more="Uses the running daemon, or starts one in the background. Its tools run prompts in sessions, which belong to the"
+        "\ndaemon. In the `mcp` of a session, it lets the session's agent start others that may do no more than itself.",
+        examples="sandbox-agent mcp\nsandbox-agent mcp --agent claude",
+    )
+    mcp.add_argument(
+        "--agent", metavar="AGENT", help="Agent of new sessions, unless a call of the tool `run` names one."
+    )
+
+
 # -- gigacode -----------------------------------------------------------------------------------
 
 

@@ -40,12 +40,17 @@ from .requests import ATTACHMENT_FACTOR, query_of, read_body, request_of
 from .websocket import AsgiSocket
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..doors.acp.remote import AcpDoor
+    from ..doors.mcp.door import McpDoor
+    from ..ops.delegation import Lines
 
 logger = logging.getLogger("sandbox_agent.http")
 
 Methods = dict[str, Operation]
 ACP_ROOT = "/v1/acp"
+MCP_PATH = "/mcp"
 LEAD_TO_INSPECTOR = ("/", ROOT.rstrip("/"))
 
 
@@ -63,6 +68,8 @@ class App:
         self._openai = OpenAI(daemon, self._gate, config.max_body_bytes)
         self._fixed, self._patterns = _routes()
         self._acp_door: AcpDoor | None = None
+        self._mcp_door: McpDoor | None = None
+        daemon.sessions.welcome = self._welcome
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -103,7 +110,9 @@ class App:
             await self._send_inspector(path, method, headers, send)
             return None
         if is_acp(path):
-            return await self._enter_acp(scope, headers, receive, send, cors)
+            return await self._enter(self._acp, scope, headers, receive, send, cors)
+        if path == MCP_PATH:
+            return await self._enter(self._mcp, scope, headers, receive, send, cors)
         if path.startswith(OPENCODE):
             return await self._opencode.answer(scope, headers, receive, send, cors)
         if path.startswith(OPENAI):
@@ -145,8 +154,14 @@ class App:
 
     # -- doors --------------------------------------------------------------------------------
 
-    async def _enter_acp(
-        self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
+    async def _enter(
+        self,
+        door: Callable[[], AcpDoor | McpDoor],
+        scope: Scope,
+        headers: Headers,
+        receive: Receive,
+        send: Send,
+        cors: HeaderList,
     ) -> Stream | None:
         query = query_of(scope)
         self._check_token(scope, headers, query, None)
@@ -154,7 +169,7 @@ class App:
         request = DoorRequest(
             scope["method"], scope["path"], query, headers, lambda: read_body(headers, receive, limit)
         )
-        answer = await self._acp().answer(request)
+        answer = await door().answer(request)
         if isinstance(answer, Stream):
             return answer
         if answer.body:
@@ -170,6 +185,17 @@ class App:
 
             self._acp_door = AcpDoor(self._daemon)
         return self._acp_door
+
+    def _mcp(self) -> McpDoor:
+        if self._mcp_door is None:
+            from ..doors.mcp.door import McpDoor
+
+            self._mcp_door = McpDoor(self._daemon)
+        return self._mcp_door
+
+    async def _welcome(self, session_id: str, lines: Lines) -> None:
+        """The agent of a session gives work to others, through a socket instead of a request."""
+        await self._mcp().welcome(session_id, lines)
 
     def _check_token(
         self,

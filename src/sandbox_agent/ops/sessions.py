@@ -213,16 +213,19 @@ async def create(daemon: Daemon, request: CreateSession) -> CreatedSession:
 
     If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.
     """
-    return await _create(daemon, request.session_id, request)
+    return await create_session(daemon, request.session_id, request)
 
 
 @operation("POST", "/v1/sessions", *CREATE_ERRORS, name="sessions.new")
 async def create_unnamed(daemon: Daemon, request: SessionSettings) -> CreatedSession:
     """Create a session with a generated id."""
-    return await _create(daemon, random_id("ses"), request)
+    return await create_session(daemon, random_id("ses"), request)
 
 
-async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> CreatedSession:
+async def create_session(
+    daemon: Daemon, session_id: str, request: SessionSettings, callers: tuple[str, ...] = ()
+) -> CreatedSession:
+    """Create a session for a client, or for the agent of another session, below its `callers`."""
     agent = daemon.agent(request.agent)
     _check_environment(request)
     settings = Settings(
@@ -246,6 +249,7 @@ async def _create(daemon: Daemon, session_id: str, request: SessionSettings) -> 
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
         desktop=request.desktop,
+        callers=callers,
     )
     native_id, problem = created.native_id, created.problem
     error = problem.problem() if problem else None
@@ -263,7 +267,7 @@ async def list_sessions(daemon: Daemon, request: ListSessions) -> SessionPage:
     """List sessions, newest first."""
     page = await daemon.sessions.page(_cursor(request.cursor), request.limit)
     more = str(page[-1][0]) if len(page) == request.limit else None
-    return SessionPage([info for _, info in page], more)
+    return SessionPage([shown.info for _, shown in page], more)
 
 
 def _cursor(cursor: str | None) -> int | None:

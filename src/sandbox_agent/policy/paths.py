@@ -13,13 +13,17 @@ def matches_path(pattern: str, path: str, directory: str) -> bool:
 
     A relative pattern begins in `directory`, unless it begins with `**`, which means anywhere.
     """
+    parts = absolute_pattern(pattern, directory).split("/")
+    return _matches([part for part in parts if part not in ("", ".")], path.strip("/").split("/"))
+
+
+def absolute_pattern(pattern: str, directory: str) -> str:
+    """The pattern as it reads in any directory."""
     if pattern.startswith("~/"):
-        pattern = os.path.expanduser(pattern)
-    elif not pattern.startswith(("/", "**")):
-        pattern = posixpath.join(_quoted(directory), pattern)
-    return _matches(
-        [part for part in pattern.split("/") if part not in ("", ".")], path.strip("/").split("/")
-    )
+        return os.path.expanduser(pattern)
+    if pattern.startswith(("/", "**")):
+        return pattern
+    return posixpath.join(_quoted(directory), pattern)
 
 
 def _quoted(directory: str) -> str:

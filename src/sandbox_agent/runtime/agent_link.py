@@ -35,9 +35,10 @@ from ..session.effects import (
 )
 from .host import Host
 from .hosts import HostRequest
-from .mcp import granted, servers_for
+from .mcp import granted, is_own_server, servers_for
 from .process import Exit
 from .programs import Program
+from .session_door import SessionDoor
 
 if TYPE_CHECKING:
     from .client_tools import ClientTools
@@ -70,6 +71,7 @@ class AgentLink:
         self._opened: asyncio.Future[None] | None = None
         self._tools: ClientTools | None = None
         self._desktop: DesktopSocket | None = None
+        self._door: SessionDoor | None = None
         self._our_servers: dict[str, McpServer] = {}
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
@@ -127,6 +129,7 @@ class AgentLink:
             await self._offer_tools()
         if live.uses_desktop:
             await self._offer_desktop()
+        await self._open_door()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
         # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
@@ -176,6 +179,17 @@ class AgentLink:
         self._desktop = desktop = DesktopSocket(DesktopTools(sessions.desktop()))
         self._our_servers[DESKTOP_SERVER] = await desktop.open(sessions.hosts.instance)
 
+    async def _open_door(self) -> None:
+        """Let the agent start other sessions, if its client configured that."""
+        sessions, servers = self._live.sessions, self._live.secrets.mcp
+        names = [
+            name for name, server in servers.items() if server.enabled is not False and is_own_server(server)
+        ]
+        if names and sessions.welcome is not None:
+            self._door = SessionDoor(self._live.id, sessions.welcome, sessions.spawn)
+            ours = await self._door.open(sessions.hosts.instance)
+            self._our_servers.update(dict.fromkeys(names, ours))
+
     def mcp(self) -> Mapping[str, McpState]:
         """What the agent has said about its MCP servers."""
         return {} if self._conversation is None else self._conversation.mcp
@@ -183,7 +197,7 @@ class AgentLink:
     async def _release(self) -> None:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
-        self._close_tools()
+        self._close_sockets()
         await asyncio.gather(self._leave_desktop(), self._release_host(host, conversation))
 
     async def _leave_desktop(self) -> None:
@@ -200,11 +214,13 @@ class AgentLink:
             logger.error("the agent of session %s does not exit", self._live.id)
             await host.process.ended.wait()
 
-    def _close_tools(self) -> None:
+    def _close_sockets(self) -> None:
         if self._tools is not None:
             self._tools.close()
         if self._desktop is not None:
             self._desktop.close()
+        if self._door is not None:
+            self._door.close()
 
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
@@ -254,7 +270,7 @@ class AgentLink:
     def exited(self, exit: Exit) -> None:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
-        self._close_tools()
+        self._close_sockets()
         if self._desktop is not None:
             self._live.spawn(self._leave_desktop())
         if host is not None:

@@ -55,6 +55,7 @@ from .directories import Directories
 from .folder import DataFolder
 from .hosts import Hosts
 from .installs import InstallRequest, Installs
+from .locks import Locks
 from .log import Log
 from .mcp import granted, servers_for
 from .private_folder import private_folder, remove_leftovers
@@ -128,6 +129,8 @@ class Daemon:
         self.library = Library(folder / "skills", self._instance, self.files)
         self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
+        self.families = Locks()
+        """Held while an agent starts work in another session: two calls must not get the same rest of a limit."""
         self._catalogues = Catalogues(self.programs, self.hosts, config.start_seconds, world)
         self.sessions = Sessions(
             config,
@@ -213,6 +216,7 @@ class Daemon:
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
         desktop: bool = False,
+        callers: tuple[str, ...] = (),
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
         self.require_open()
@@ -255,6 +259,7 @@ class Daemon:
             tool_timeout_ms=tool_timeout_ms,
             desktop=desktop,
             folder=folder,
+            callers=callers,
         )
         try:
             await self.changes.begin(folder, settings.directory)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..agents.base import Agent, Conversation, Place
-from ..agents.environment import environment
+from ..agents.environment import INSIDE, environment
 from ..errors import Unavailable
 from ..schema.inputs import Settings
 from ..schema.world import World
@@ -79,7 +79,7 @@ class Hosts:
 
     async def _start(self, request: HostRequest) -> Host:
         agent = request.agent
-        env = environment(agent, os.environ, request.env)
+        env = {**environment(agent, os.environ, request.env), INSIDE: agent.name}
         place = Place(request.program.path, self._data_dir, env)
         launch = agent.launch(place, request.settings, request.native_id, request.resume)
         host = Host(agent, launch, self._log, self._world, self.instance, self._exited, self.tap)

@@ -16,6 +16,7 @@ from ..schema.tools import CLIENT_SERVER
 
 _LOCAL, _REMOTE = ("local", "stdio"), ("remote", "http")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+PROGRAM = "sandbox-agent"
 _IN_FOLDER = 'cd -- "$1" && shift && exec "$@"'
 
 
@@ -24,8 +25,19 @@ def granted(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in names if name in environ}
 
 
+def is_own_server(server: McpServer) -> bool:
+    """Whether it is `sandbox-agent mcp`, by which the agent reaches this daemon: it gets a socket of its own instead."""
+    return (
+        server.command is not None
+        and os.path.basename(server.command) == PROGRAM
+        and server.args[:1] == ("mcp",)
+    )
+
+
 def check_server(name: str, server: McpServer) -> None:
     """Refuse what can never work."""
+    if is_own_server(server) and (len(server.args) > 1 or server.env or server.cwd):
+        raise _refusal(name, "is this daemon: in a session, `sandbox-agent mcp` takes nothing else")
     if name == CLIENT_SERVER:
         raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
     if not name or not name.isprintable():

@@ -35,6 +35,7 @@ from .locks import Locks
 from .log import End, Log
 from .mcp import listed
 from .programs import Program
+from .session_door import Welcome
 
 if TYPE_CHECKING:
     from ..desktop.desktop import Desktop
@@ -85,6 +86,8 @@ class Sessions:
         self._live: dict[str, LiveSession] = {}
         self._ends: dict[str, End] = {}
         """For sessions in memory, and for those with readers."""
+        self.welcome: Welcome | None = None
+        """Serves the agents of sessions that may start others; set by the server."""
         self._dropped: dict[str, LiveSession] = {}
         """Sessions dropped after an internal error, until nothing of them runs or waits to be written."""
         self._locks = Locks()
@@ -112,16 +115,16 @@ class Sessions:
     def _pending(self, session_id: str) -> list[Requested]:
         return [requested(row) for row in self.log.store.pending(session_id)]
 
-    async def page(self, before: int | None, limit: int) -> list[tuple[int, SessionInfo]]:
+    async def page(self, before: int | None, limit: int) -> list[tuple[int, Shown]]:
         """Newest first, each with its ordinal."""
         rows = await self.log.look_up(lambda: self.log.store.sessions(before, limit))
         page = []
         for ordinal, record in rows:
             end = self._ends.get(record.session_id)
             if end is not None and end.view is not None:
-                page.append((ordinal, end.view.info(end.committed)))
+                page.append((ordinal, Shown(end.view, end.committed)))
             else:
-                page.append((ordinal, view_of(record).info(record.event_count)))
+                page.append((ordinal, Shown(view_of(record), record.event_count)))
         return page
 
     async def queue(self, session_id: str, after: int, limit: int) -> list[tuple[int, QueuedMessage]]:

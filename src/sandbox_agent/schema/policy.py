@@ -11,7 +11,8 @@ from .items import ToolKind
 
 Effect = Literal["allow", "ask", "deny"]
 RuleList = Literal["operator", "session"]
-Pattern = Annotated[str, Meta(min_length=1, max_length=1000)]
+MAX_PATTERN = 1000
+Pattern = Annotated[str, Meta(min_length=1, max_length=MAX_PATTERN)]
 
 MAX_RULES = 100
 """The longest list of a session."""

@@ -86,6 +86,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """The agent may use the desktop."""
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
+    callers: tuple[str, ...] = ()
+    """The folders of the sessions whose agents started this one, the nearest last; none if a client did."""
 
     @property
     def active(self) -> bool:

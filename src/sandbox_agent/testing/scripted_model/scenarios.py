@@ -172,6 +172,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "question": [Text("I need to know something."), Question(QUESTIONS), Text("You answered: {{result}}")],
     "plan": [Text("I have a plan."), Plan(PLAN), Text("The plan was answered: {{result}}")],
     "mcp": [Mcp("demo", "add", {"a": 2, "b": 3}), Text(RESULT)],
+    "delegate": [Mcp("agents", "run", {"agent": "mock", "prompt": "hello"}), Text(RESULT)],
     "client_tool": [Mcp("client_tools", "weather", {"city": "Bonn"}), Text(RESULT)],
     "subagent": _subagent,
     "unknown_tool": [Call("no_such_tool", {"x": 1}), Text(RESULT)],
