@@ -29,8 +29,8 @@ DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
 live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
 
-doors: .venv/dev agents inspector $(OPENCODE_SDK) ## Test the doors with the real clients (tmux, Chromium), including tests that take minutes
-	$(BIN)/python -m pytest tests/doors -n auto -m "" $(ARGS)
+doors: .venv/dev agents inspector $(OPENCODE_SDK) $(PUBLISHED) ## Test the doors with the real clients (tmux, Chromium), including tests that take minutes
+	$(BIN)/python -m pytest tests/doors tests/http/test_published_client.py -n auto -m "" --write-coverage $(ARGS)
 
 diffs: .venv/dev agents ## Test that `patch` can apply every diff of every agent, or of one (AGENT=codex)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sandbox_agent.doors.inlet import MAX_BYTES, Frame, Inlet, inlet_of
+from sandbox_agent.doors.inlet import MAX_BYTES, MAX_INSERTED, Frame, Inlet, inlet_of
 
 TEXT = b': ping\n\nevent: session\ndata: {"a":1}\n\nid: 7\ndata: {}\n\n'
 FRAMES = [Frame("session", b'{"a":1}'), Frame("", b"{}")]
@@ -52,6 +52,20 @@ def test_a_huge_frame_pauses_the_stream_again_and_again() -> None:
     stream = Cut(b"data: %b\n\n%b" % (huge.data, TEXT), MAX_BYTES // 4)
     assert frames_of(stream) == [huge, *FRAMES]
     assert stream.most_ahead <= MAX_BYTES
+
+
+def test_what_is_not_in_the_log_comes_between_frames_and_is_bounded() -> None:
+    asyncio.run(_inserted())
+
+
+async def _inserted() -> None:
+    inlet = Inlet()
+    inlet.write(b"data: half")
+    for _ in range(2 * MAX_INSERTED):
+        inlet.insert(Frame("toast", b"not available"))
+    assert await inlet.take() == [Frame("toast", b"not available")] * MAX_INSERTED
+    inlet.write(b" and half\n\n")
+    assert await inlet.take() == [Frame("", b"half and half")]
 
 
 def test_a_wait_without_frames_ends_in_time() -> None:

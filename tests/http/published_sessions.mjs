@@ -4,7 +4,18 @@ import { strict as assert } from "node:assert";
 import { pathToFileURL } from "node:url";
 
 const [folder, baseUrl, token, cwd] = process.argv.slice(2);
-const { SandboxAgent, InMemorySessionPersistDriver } = await import(pathToFileURL(`${folder}/dist/index.js`));
+const { SandboxAgent, Session, InMemorySessionPersistDriver } =
+  await import(pathToFileURL(`${folder}/dist/index.js`));
+
+// Which methods of the client have run.
+const called = new Set();
+for (const [name, { prototype }] of Object.entries({ SandboxAgent, Session }))
+  for (const [method, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
+    if (typeof value === "function" && method !== "constructor")
+      prototype[method] = function (...given) {
+        called.add(`${name}.${method}`);
+        return value.apply(this, given);
+      };
 const persist = new InMemorySessionPersistDriver();
 const connect = () => SandboxAgent.connect({ baseUrl, token, persist });
 const client = await connect();
@@ -45,9 +56,16 @@ said.gapless = indices.every((index, n) => n === 0 || index === indices[n - 1] +
 
 // Modes, models, options.
 await session.setMode("build");
+const effort = (await session.getConfigOptions()).find(({ category }) => category === "thought_level").options.at(-1);
+await session.setThoughtLevel(effort.value);
 await session.setModel("mock-2");
 said.refused = await session.setModel("no-such-model").catch(() => "refused");
+await session.setConfigOption("permission_mode", "acceptEdits");
+await session.setConfigOption("permission_mode", "default");
 said.configured = (await session.getConfigOptions()).map(({ currentValue }) => currentValue);
+said.getModes = (await session.getModes()).currentModeId;
+await session.rawSend("session/set_mode", { modeId: "build" });
+await session.apply(session.toRecord());
 
 // Permissions.
 const permitted = async (reply) => {
@@ -79,6 +97,15 @@ said.both = [quick.stopReason, (await slow).stopReason];
 said.servers = (await client.listAcpServers()).servers.map(({ agent }) => agent);
 said.ids = [session, other].map((each) => each.agentSessionId);
 
+// What the client keeps.
+said.kept = [
+  (await client.listSessions()).items.length,
+  (await client.getSession(session.id)).agentSessionId === session.agentSessionId,
+  (await client.getEvents({ sessionId: session.id })).items.length > 0,
+  (await session.refresh()).id === session.id,
+  (await client.resumeOrCreateSession({ id: session.id, agent: "mock", cwd })).agentSessionId === session.agentSessionId,
+];
+
 // Resumed by another client.
 await client.dispose();
 const again = await connect();
@@ -90,6 +117,7 @@ said.resumedText = text(seen).endsWith("(message 1 of this conversation)");
 said.resumedId = resumed.agentSessionId;
 await again.dispose();
 
+said.called = [...called];
 assert(said.agents);
 console.log(JSON.stringify(said));
 process.exit(0);

@@ -31,6 +31,7 @@ def test_the_commands_of_an_agent_are_listed(client: Client) -> None:
         "description": "Say what follows.",
         "arguments": "<text>",
     }
+    assert client.get("/v1/agents/mock/commands").json() == listed.json()
 
 
 def test_commands_are_listed_also_when_no_process_runs(client: Client) -> None:

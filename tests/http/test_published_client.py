@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -120,6 +121,7 @@ def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) 
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
+    assert session_methods() - set(said.pop("called")) == set()
     sessions = {*said.pop("ids"), said.pop("resumedId")}
     with client_of(own_daemon, TOKEN) as native:
         native.sessions += sessions
@@ -133,6 +135,8 @@ def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) 
         "gapless": True,
         "refused": "refused",
         "configured": ["build", "mock-2", "default"],
+        "getModes": "build",
+        "kept": [2, True, True, True, True],
         "once": ["end_turn", "The command said: once"],
         "reject": ["end_turn", "You did not allow bash, so I leave it."],
         "always": ["end_turn", "The command said: always"],
@@ -143,6 +147,21 @@ def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) 
         "resumed": "end_turn",
         "resumedText": True,
     }
+
+
+def session_methods() -> set[str]:
+    """The methods that the declarations of the client name: all of a session, and those of the client about sessions."""
+    declared = (CLIENT / "dist" / "index.d.ts").read_text()
+    found = {f"Session.{name}" for name in _methods(declared, "Session")}
+    about = re.compile("Session|Permission|getEvents")
+    return found | {
+        f"SandboxAgent.{name}" for name in _methods(declared, "SandboxAgent") if about.search(name)
+    }
+
+
+def _methods(declared: str, kind: str) -> list[str]:
+    body = declared.partition(f"declare class {kind} {{")[2].partition("\n}")[0]
+    return [name for name in re.findall(r"^    (\w+)\(", body, re.MULTILINE) if name != "constructor"]
 
 
 def _ran(stdout: str, stderr: str, **more: object) -> dict[str, object]:

@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{agent}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the slash commands and prompt templates that a new session in a directory would have. */
+        get: operations["agents.commands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{session_id}": {
         parameters: {
             query?: never;
@@ -1836,6 +1853,25 @@ export interface components {
             /** @default null */
             defaultVariant?: string | null;
         };
+        /** Commands */
+        Commands: {
+            commands: components["schemas"]["Command"][];
+        };
+        /**
+         * Command
+         * @description A slash command or a prompt template that an agent offers.
+         */
+        Command: {
+            /** @description Without the slash. */
+            name: string;
+            /** @default  */
+            description?: string;
+            /**
+             * @description What may follow the name, as the agent describes it.
+             * @default
+             */
+            arguments?: string;
+        };
         /** CreatedSession */
         CreatedSession: {
             sessionId: string;
@@ -2180,25 +2216,6 @@ export interface components {
         Reverted: {
             /** @description The files that were written or removed. */
             paths: string[];
-        };
-        /** Commands */
-        Commands: {
-            commands: components["schemas"]["Command"][];
-        };
-        /**
-         * Command
-         * @description A slash command or a prompt template that an agent offers.
-         */
-        Command: {
-            /** @description Without the slash. */
-            name: string;
-            /** @default  */
-            description?: string;
-            /**
-             * @description What may follow the name, as the agent describes it.
-             * @default
-             */
-            arguments?: string;
         };
         /**
          * McpServer
@@ -4416,6 +4433,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Models"];
+                };
+            };
+            /** @description `invalid_request` or `unsupported_agent` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `agent_not_installed` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `agent_process_exited` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `stream_error` */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `timeout` */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, for example with the token, the host or the body. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "agents.commands": {
+        parameters: {
+            query?: {
+                /** @description Working directory of the agent (default: the daemon's). */
+                directory?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the agent, e.g. `claude`. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commands"];
                 };
             };
             /** @description `invalid_request` or `unsupported_agent` */
@@ -11240,6 +11337,7 @@ export const ROUTES = {
   "agents.install": "POST /v1/agents/{agent}/install",
   "agents.modes": "GET /v1/agents/{agent}/modes",
   "agents.models": "GET /v1/agents/{agent}/models",
+  "agents.commands": "GET /v1/agents/{agent}/commands",
   "sessions.create": "POST /v1/sessions/{session_id}",
   "sessions.get": "GET /v1/sessions/{session_id}",
   "sessions.update": "PATCH /v1/sessions/{session_id}",

@@ -138,6 +138,11 @@ export class Operations {
     return this.http.json("agents.models", { path: { agent }, ...parted(query) });
   }
 
+  /** List the commands that a new session of the agent in a directory would have. */
+  listAgentCommands(agent: string, query: QueryOf<"agents.commands"> & CallOptions = {}): Promise<Commands> {
+    return this.http.json("agents.commands", { path: { agent }, ...parted(query) });
+  }
+
   // -- sessions -----------------------------------------------------------------------------------
 
   /** Create a session under an id of yours and start its agent. */
@@ -443,6 +448,7 @@ export const METHODS = {
   "agents.install": "installAgent",
   "agents.modes": "listModes",
   "agents.models": "listModels",
+  "agents.commands": "listAgentCommands",
   "sessions.create": "createSession",
   "sessions.new": "newSession",
   "sessions.list": "listSessions",

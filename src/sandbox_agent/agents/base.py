@@ -416,6 +416,11 @@ class Agent(ABC):
         """The modes of this version that are known without asking the agent."""
         return self.modes
 
+    def commands_of(self, catalogue: Catalogue) -> tuple[Command, ...]:
+        """The commands that it always has, and those that a process offers."""
+        commands = {command.name: command for command in (*self.commands, *catalogue.commands)}
+        return tuple(commands.values())
+
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
         """Whether it supports this model, if it `chooses` from its list. An agent that lists no models may
         support any.

@@ -78,6 +78,14 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent agents models opencode --directory /srv/project',
     ),
     Command(
+        'agents', 'commands', (), 'GET', '/v1/agents/{agent}/commands', 'List the slash commands and prompt templates that a new session in a directory would have.', '', 'json', '',
+        (
+            Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
+            Argument('directory', 'string', 'query', 'directory', "Working directory of the agent (default: the daemon's)."),
+        ),
+        '',
+    ),
+    Command(
         'sessions', 'create', (), 'POST', '/v1/sessions/{session_id}', 'Create a session with the given id and start its agent.', 'If the agent is installed but does not start, the session is created and ended, and the response has `healthy: false`.', 'json', '',
         (
             Argument('agent', 'string', 'body', 'agent', 'Agent to run, e.g. `claude`.', required=True),

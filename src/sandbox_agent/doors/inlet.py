@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+MAX_INSERTED = 16
 MAX_BYTES = 64 << 10
 """How much may wait here before the stream pauses; it then continues from the store."""
 
@@ -55,6 +56,7 @@ class Inlet:
         self._size = 0
         self._has_frame = False
         self._has_ended = False
+        self._inserted: list[Frame] = []
         self._changed = asyncio.Event()
 
     def write(self, text: bytes) -> None:
@@ -64,6 +66,12 @@ class Inlet:
         self._size += len(text)
         self.is_full = self._size >= MAX_BYTES
         self._changed.set()
+
+    def insert(self, frame: Frame) -> None:
+        """Add a frame that is not in the log. It is dropped if too many wait already."""
+        if len(self._inserted) < MAX_INSERTED:
+            self._inserted.append(frame)
+            self._changed.set()
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -95,7 +103,8 @@ class Inlet:
         if self.is_full:
             self.is_full = False
             self.on_change()
-        return [frame for text in whole if (frame := _frame(text)) is not None]
+        inserted, self._inserted = self._inserted, []
+        return [*(frame for text in whole if (frame := _frame(text)) is not None), *inserted]
 
 
 def _frame(text: bytes) -> Frame | None:

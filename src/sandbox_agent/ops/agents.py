@@ -1,4 +1,4 @@
-"""Agents: list them, install them, read their modes and models."""
+"""Agents: list them, install them, read their modes, models and commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..install.version import check_version
 from ..runtime.credentials import has_credentials
 from ..runtime.daemon import Daemon
 from ..runtime.installs import InstallRequest
-from ..schema.answers import AgentInfo, AgentList, Installed, Models, Modes
+from ..schema.answers import AgentInfo, AgentList, Commands, Installed, Models, Modes
 from ..schema.options import Choices, Chosen, ConfigOption, options_of
 from .operation import Watched, operation
 
@@ -213,3 +213,21 @@ async def models(daemon: Daemon, request: InDirectory) -> Models:
     agent = daemon.agent(request.agent)
     catalogue = await daemon.catalogue(agent, request.directory or os.getcwd())
     return Models(list(catalogue.models), catalogue.default_model)
+
+
+@operation(
+    "GET",
+    "/v1/agents/{agent}/commands",
+    InvalidRequest,
+    UnsupportedAgent,
+    AgentNotInstalled,
+    AgentProcessExited,
+    StreamError,
+    Timeout,
+    name="agents.commands",
+)
+async def commands(daemon: Daemon, request: InDirectory) -> Commands:
+    """List the slash commands and prompt templates that a new session in a directory would have."""
+    agent = daemon.agent(request.agent)
+    catalogue = await daemon.catalogue(agent, request.directory or os.getcwd())
+    return Commands(list(agent.commands_of(catalogue)))

@@ -348,8 +348,7 @@ class Daemon:
         """The commands of a session: those its agent always has, and those its process offers."""
         agent = self.agent(record.agent)
         offered = await self._offered(agent, record)
-        commands = {command.name: command for command in (*agent.commands, *offered.commands)}
-        return tuple(commands.values())
+        return agent.commands_of(offered)
 
     async def _offered(self, agent: Agent, record: SessionRecord) -> Catalogue:
         """What a session's own process offers; without one, what a process with the same environment would."""

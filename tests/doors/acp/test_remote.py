@@ -182,6 +182,34 @@ def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client
         assert "hello" in text_of(until_answer(stream, 7))
 
 
+def test_every_request_to_open_a_session_that_is_opening_is_answered(native: Client, tmp_path: Path) -> None:
+    server = f"{ACP}/sdk-mock-2"
+    with native.reader(server, STREAM) as stream:
+        for message in (
+            _message("initialize", {"protocolVersion": 1}, 0),
+            _message("session/new", {"cwd": str(tmp_path), "mcpServers": []}, 1),
+        ):
+            native.post(f"{server}?agent=mock", message)
+        session = until_answer(stream, 1)[-1]["result"]["sessionId"]
+        native.sessions.append(session)
+        place = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
+        waiting = set(range(2, 32))
+        # They all wait until this one is open, and then come at once.
+        native.post(server, _message("session/new", {"cwd": str(tmp_path), "mcpServers": []}, 50))
+        for id in waiting:
+            native.post(server, _message("session/load" if id % 2 else "session/resume", place, id))
+        answers: dict[int, dict[str, Any]] = {}
+        for message in messages(stream):
+            if "method" not in message:
+                answers[message["id"]] = message
+            if waiting | {50} <= answers.keys():
+                break
+        native.sessions.append(answers[50]["result"]["sessionId"])
+        assert all("opened again" in each["error"]["message"] for each in answers.values() if "error" in each)
+        native.post(server, _prompt(session, "hello", 99))
+        assert text_of(until_answer(stream, 99)) == "You said: hello (message 1 of this conversation)"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["http", "ws"])
 def test_the_sdk_of_the_protocol_drives_a_session(

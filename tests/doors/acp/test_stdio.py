@@ -178,6 +178,19 @@ def test_modes_and_options_are_the_sessions_settings(editor: AcpClient, session:
     assert failed.value.code == -32602
 
 
+@pytest.mark.door("ACP", "modes", "models", "permission mode")
+def test_settings_that_another_client_changes_are_shown_with_the_next_turn(
+    editor: AcpClient, session: str, native: Client
+) -> None:
+    native.patch(f"/v1/sessions/{session}", {"model": "mock-2", "permissionMode": "plan"})
+    editor.prompt(session, "hello")
+    [options] = editor.of_kind("config_option_update")
+    chosen = {each["id"]: each["currentValue"] for each in options["configOptions"]}
+    assert (chosen["model"], chosen["permission_mode"]) == ("mock-2", "plan")
+    editor.prompt(session, "hello")
+    assert editor.of_kind("config_option_update") == []
+
+
 @pytest.mark.door("ACP", "commands")
 def test_commands_are_listed_and_run(editor: AcpClient, session: str) -> None:
     editor.until(lambda: bool(editor.of_kind("available_commands_update")))

@@ -20,8 +20,8 @@ from sandbox_agent.testing.offline import offline_environment
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .screen import Screen
+from .tui import TOKEN
 
-TOKEN = "sixteen-characters-or-more"
 CREDENTIALS = ("opencode", TOKEN)
 
 

@@ -20,6 +20,8 @@ class Screen:
         self.sessions: dict[str, dict[str, Any]] = {}
         self.pending: dict[str, dict[str, Any]] = {}
         self.todos: list[dict[str, Any]] = []
+        self.diffs: dict[str, list[dict[str, Any]]] = {}
+        self.toasts: list[str] = []
 
     def show(self, events: Iterable[BusEvent]) -> None:
         for event in events:
@@ -51,6 +53,10 @@ class Screen:
                 self.pending.pop(given["requestID"], None)
             case "todo.updated":
                 self.todos = given["todos"]
+            case "session.diff":
+                self.diffs[given["sessionID"]] = given["diff"]
+            case "tui.toast.show":
+                self.toasts.append(given["message"])
 
     def shown(self, session_id: str) -> list[dict[str, Any]]:
         """The messages of a session in the order in which they are drawn."""

@@ -13,8 +13,7 @@ from tests.daemons import Daemon
 from sandbox_agent.install.publishers import RECIPES
 from sandbox_agent.testing import agent_cache
 
-from .conftest import TOKEN
-from .tui import client_environment, opencode_program
+from .tui import TOKEN, client_environment, opencode_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

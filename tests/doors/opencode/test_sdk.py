@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import TOKEN, OpenCode
+from .conftest import OpenCode
+from .tui import TOKEN
 
 SDK = Path(__file__).parents[3] / ".cache" / "opencode-sdk" / "node_modules" / "@opencode-ai" / "sdk"
 

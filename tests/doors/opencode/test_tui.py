@@ -7,19 +7,10 @@ from pathlib import Path
 import pytest
 from tests.daemons import Daemon, running
 
-from sandbox_agent.install.publishers import RECIPES
-from sandbox_agent.testing import agent_cache
-
-from .conftest import TOKEN, OpenCode
-from .tui import Tui, cable_to, client_environment, opencode_program
+from .conftest import OpenCode
+from .tui import TOKEN, attached, cable_to
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
-
-
-def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: str = "mock") -> Tui:
-    url = f"http://127.0.0.1:{port}/opencode/@{agent}"
-    argv = [opencode_program(), "attach", url, "--dir", str(tmp_path), *more]
-    return Tui(argv, client_environment(tmp_path / name, TOKEN))
 
 
 @pytest.mark.door(
@@ -53,66 +44,39 @@ def test_a_conversation_in_the_terminal_interface(daemon: Daemon, tmp_path: Path
         tui.expect("interrupted")
 
 
-@pytest.mark.door(
-    "OpenCode terminal interface",
-    "text",
-    "thinking",
-    "tool calls",
-    "permission once",
-    "diffs",
-    "questions",
-    "cancel",
-    "second turn",
-)
-def test_claude_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path) -> None:
+@pytest.mark.door("OpenCode terminal interface", "diffs", "permission once", "tool calls")
+def test_a_diff_is_shown_before_it_is_permitted(scripted_daemon: Daemon, tmp_path: Path) -> None:
     with attached(scripted_daemon.port, tmp_path, agent="claude") as tui:
         tui.expect("Ask anything.*Claude Code")
-        tui.prompt("SCENARIO:thinking")
-        tui.expect("Thought")
-        tui.expect("Build · .* · [0-9.]+m?s")
-        tui.prompt("SCENARIO:command:touch+made.txt")
-        tui.expect("Permission required.*touch made.txt.*Allow once")
-        tui.press("Enter")
-        tui.expect("Permission required", absent=True)
-        tui.expect("[$] touch made.txt")
         tui.prompt("SCENARIO:edit")
         for _ in range(2):  # it writes the file, then edits it
             tui.expect("Permission required.*greeting.txt.*Allow once")
             tui.press("Enter")
             tui.expect("Permission required.*Allow once", absent=True)
         tui.expect("universe.*Edited")
-        tui.prompt("SCENARIO:question")
-        tui.expect("I need to know something.*Type your own answer")
+
+
+@pytest.mark.door("OpenCode terminal interface", "commands", "compaction", "errors")
+def test_actions_of_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
+    with attached(daemon.port, tmp_path) as tui:
+        tui.expect("Ask anything.*Default Mock")
+        tui.prompt("hello")
+        tui.expect("You said: hello.*Default · [0-9.]+m?s")
+        tui.choose_command("/undo")
+        tui.expect("undo is not available")
+        tui.press("C-u")  # it has put the message into the box
+        tui.choose_command("/fork")
+        tui.expect("Full session")
+        tui.press("Enter")
+        tui.expect("fork is not available")
         tui.press("Escape")
-        tui.expect("Type your own answer", absent=True)
-        tui.prompt("SCENARIO:slow:500")
-        tui.expect("word3")
-        tui.interrupt()
-        tui.expect("interrupted")
-        tui.prompt("SCENARIO:echo")
-        tui.expect("You said: .*user message 6")
-
-
-@pytest.mark.door("OpenCode terminal interface", "text", "tool calls", "cancel", "second turn")
-@pytest.mark.parametrize("agent", [agent for agent in sorted(RECIPES) if agent != "claude"])
-def test_other_agents_in_the_terminal_interface(scripted_daemon: Daemon, tmp_path: Path, agent: str) -> None:
-    if not (agent_cache.cache_folder() / "bin" / agent).exists():
-        pytest.skip("the agent is not in the cache (`make test` fetches it)")
-    with attached(scripted_daemon.port, tmp_path, agent=agent) as tui:
-        tui.expect("Ask anything")
-        tui.prompt("SCENARIO:text")
-        tui.expect("Hello from the scripted model")
-        tui.prompt("SCENARIO:command:echo+the-output+|+rev")
-        # Some agents run a harmless command without asking.
-        if "Permission required" in tui.expect("Permission required.*Allow once|tuptuo-eht"):
-            tui.press("Enter")
-        tui.expect("tuptuo-eht")
-        tui.prompt("SCENARIO:slow:500")
-        tui.expect("word3|esc interrupt")
-        tui.interrupt()
-        tui.expect("interrupted")
-        tui.prompt("SCENARIO:echo")
-        tui.expect("You said: .*user message")
+        tui.expect("Full session", absent=True)
+        tui.choose_command("/compact")
+        tui.expect("─ Compaction ─")
+        tui.prompt("/echo some words")
+        tui.expect("/echo some words.*some words")
+        tui.write("/share")
+        tui.expect("No matching items")  # it is hidden
 
 
 @pytest.mark.door("OpenCode terminal interface", "answered by another client", "lost stream")

@@ -16,8 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests.daemons import Daemon, running
 from tests.inspector.machine import chromium
 
-from .conftest import TOKEN
-from .tui import client_environment, opencode_program
+from .tui import TOKEN, client_environment, opencode_program
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 

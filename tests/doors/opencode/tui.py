@@ -20,6 +20,7 @@ import pytest
 
 from sandbox_agent.testing import agent_cache
 
+TOKEN = "sixteen-characters-or-more"
 SECONDS = 90.0
 """A start takes 3 seconds on an idle machine and far longer on a busy one."""
 
@@ -92,12 +93,14 @@ class Tui:
             time.sleep(0.2)
 
     def interrupt(self) -> None:
-        """Two presses within five seconds count, but a busy interface may miss one."""
+        """The second press counts once the interface asks for it; two that arrive at once would be another key."""
         deadline = time.monotonic() + SECONDS
         while "· interrupted" not in self.screen():
             assert time.monotonic() < deadline, self.screen()
-            self.press("Escape", "Escape")
-            time.sleep(0.5)
+            self.press("Escape")
+            asked_until = time.monotonic() + 3
+            while time.monotonic() < asked_until and "again to interrupt" not in self.screen():
+                time.sleep(0.1)
 
     def write(self, text: str) -> None:
         self._tmux("send-keys", "-t", "t", "-l", "--", text)
@@ -106,6 +109,30 @@ class Tui:
     def prompt(self, text: str) -> None:
         self.write(text)
         self.press("Enter")
+
+    def choose_command(self, name: str) -> None:
+        """Type a command, and choose it once it is offered."""
+        self.write(name)
+        self.expect(f"{name} +[A-Z].*{name}")
+        self.press("Enter")
+
+    def answer_questions(self) -> None:
+        """Choose the first option of both questions of the scripted model, and submit."""
+        self.expect("Which colour should the button have.*1. Red")
+        self.press("Enter")
+        self.expect("Which checks should run.*1. ")
+        self.press("Enter")
+        if "Review" not in self.expect(r"\[✓\]|Review"):  # it takes several answers
+            self.press("Tab")
+        self.expect("Review.*Colour: Red.*Checks: Lint")
+        self.press("Enter")
+
+
+def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: str = "mock") -> Tui:
+    """The interface at the door of a daemon whose token is `TOKEN`."""
+    url = f"http://127.0.0.1:{port}/opencode/@{agent}"
+    argv = [opencode_program(), "attach", url, "--dir", str(tmp_path), *more]
+    return Tui(argv, client_environment(tmp_path / name, TOKEN))
 
 
 class Cable:

@@ -170,6 +170,19 @@ class AsyncAgents(AsyncGuard):
             call("GET", f"/v1/agents/{segment(agent)}/models", query={"directory": directory}), Models
         )
 
+    async def commands(self, agent: str, *, directory: str | None = None) -> Commands:
+        """List the slash commands and prompt templates that a new session in a directory would have.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
+        """
+        return await self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}/commands", query={"directory": directory}), Commands
+        )
+
 
 class AsyncSessions(AsyncGuard):
     """Create, prompt, read and end sessions."""

@@ -170,6 +170,19 @@ class Agents(Guard):
             call("GET", f"/v1/agents/{segment(agent)}/models", query={"directory": directory}), Models
         )
 
+    def commands(self, agent: str, *, directory: str | None = None) -> Commands:
+        """List the slash commands and prompt templates that a new session in a directory would have.
+
+        - `agent`: Name of the agent, e.g. `claude`.
+        - `directory`: Working directory of the agent (default: the daemon's).
+
+        Raises `InvalidRequest`, `UnsupportedAgent`, `AgentNotInstalled`, `AgentProcessExited`,
+        `StreamError`, `Timeout`.
+        """
+        return self._client.ask(
+            call("GET", f"/v1/agents/{segment(agent)}/commands", query={"directory": directory}), Commands
+        )
+
 
 class Sessions(Guard):
     """Create, prompt, read and end sessions."""

@@ -32,7 +32,7 @@ from .frames import (
     Prompted,
 )
 from .operations import NewSession, Operations
-from .options import change_of, change_of_mode, modes_of, opened, options_of
+from .options import change_of, change_of_mode, opened
 from .rpc import Answered, Peer, Rpc, params_of
 
 logger = logging.getLogger("sandbox_agent.doors.acp")
@@ -154,7 +154,9 @@ class Connection:
                 session = await self._operations.get(self._session_id or "")
                 after, live_from = 0, session.event_count
             conversation = await self._open(session)
-        answer = msgspec.structs.replace(opened(session, conversation.choices), session_id=session.session_id)
+        answer = msgspec.structs.replace(
+            opened(session, conversation.settings.choices), session_id=session.session_id
+        )
         return Answered(answer, lambda: conversation.follow(after, live_from))
 
     async def load_session(self, asked: frames.OpenSession) -> object:
@@ -163,7 +165,7 @@ class Connection:
             conversation = await self._open(session)
         conversation.follow(0, session.event_count)
         await conversation.until_live()
-        return opened(session, conversation.choices)
+        return opened(session, conversation.settings.choices)
 
     async def resume_session(self, asked: frames.OpenSession) -> Answered:
         async with self._opening:
@@ -171,7 +173,7 @@ class Connection:
             after = await self._end_of_history(session)
             conversation = await self._open(session)
         cost = session.usage.cost_usd or 0.0
-        answer = opened(session, conversation.choices)
+        answer = opened(session, conversation.settings.choices)
         return Answered(answer, lambda: conversation.follow(after, session.event_count, cost))
 
     async def list_sessions(self, asked: frames.ListSessions) -> ListedSessions:
@@ -193,6 +195,7 @@ class Connection:
         """End its turn and stop its process. It can be loaded again."""
         await self._cancel(asked.session_id)
         if conversation := self._conversations.pop(asked.session_id, None):
+            await conversation.until_answered()
             conversation.close()
         await self._operations.suspend(asked.session_id)
         return Empty()
@@ -208,24 +211,15 @@ class Connection:
 
     async def set_mode(self, asked: frames.SetMode) -> Answered:
         conversation = await self._conversation(asked.session_id)
-        change = change_of_mode(asked.mode_id, conversation.choices)
+        change = change_of_mode(asked.mode_id, conversation.settings.choices)
         session = await self._operations.update(asked.session_id, change)
-        return Answered(Empty(), lambda: self._show_choices(session, conversation))
+        return Answered(Empty(), lambda: self._rpc.spawn(conversation.show_settings(session)))
 
     async def set_option(self, asked: frames.SetOption) -> OptionsSet:
         conversation = await self._conversation(asked.session_id)
         change = change_of(asked.config_id, asked.value)
         session = await self._operations.update(asked.session_id, change)
-        return OptionsSet(config_options=options_of(session, conversation.choices))
-
-    def _show_choices(self, session: SessionInfo, conversation: Conversation) -> None:
-        async def show() -> None:
-            mode = modes_of(session, conversation.choices).current_mode_id
-            options = options_of(session, conversation.choices)
-            await self.update(session.session_id, frames.CurrentMode(current_mode_id=mode))
-            await self.update(session.session_id, frames.ConfigOptions(config_options=options))
-
-        self.spawn(show())
+        return OptionsSet(config_options=conversation.settings.answered(session))
 
     # -- conversations ------------------------------------------------------------------------
 

@@ -51,10 +51,14 @@ from .frames import (
 )
 from .operations import Message, Operations
 from .prompts import ReadPrompt, read_prompt
+from .settings import ShownSettings
 from .updates import Updates, images_in
 
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
+CLOSED = "the session was closed, or opened again, on this connection"
+END_SECONDS = 10.0
+"""How long a cancelled turn may take to end."""
 STOP_REASONS: dict[StopReason, str] = {
     "end_turn": "end_turn",
     "interrupted": "cancelled",
@@ -84,7 +88,7 @@ class Conversation:
         self, client: Client, operations: Operations, session: SessionInfo, choices: Choices
     ) -> None:
         self.id = session.session_id
-        self.choices = choices
+        self.settings = ShownSettings(session, choices)
         self._client = client
         self._operations = operations
         self._updates = Updates(session.directory, client.capabilities)
@@ -114,6 +118,8 @@ class Conversation:
 
         - `cost`: What the session had cost by then.
         """
+        if self._is_closed:
+            return  # the client has closed it, or opened it again, before it had the answer
         self._seen, self._live_from = after, live_from
         self._updates.cost = cost
         self._has_begun.set()
@@ -123,14 +129,26 @@ class Conversation:
     async def until_live(self) -> None:
         """Wait until the replay is over."""
         await self._is_live.wait()
+        self._require_open()
+
+    async def until_answered(self) -> None:
+        """Wait until the end of the turns that were cancelled is known here too."""
+        if self._prompts:
+            await asyncio.wait(self._prompts.values(), timeout=END_SECONDS)
 
     def close(self) -> None:
         """Stop showing it; its prompts fail here and go on in the daemon."""
         self._is_closed = True
+        self._has_begun.set()
+        self._is_live.set()
         for task in (self._following, self._commands, *self._asks.values()):
             if task is not None:
                 task.cancel()
-        self._fail_prompts("the session was closed on this connection")
+        self._fail_prompts(CLOSED)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise RequestFailed(RpcError(CLOSED, INTERNAL_ERROR))
 
     def _start_following(self) -> None:
         if self._following is None or self._following.done():
@@ -181,7 +199,16 @@ class Conversation:
                 images[image.path] = loaded
         for update in self._updates.translate(event, images):
             await self._client.update(self.id, update)
+        if isinstance(event.data, TurnStarted | TurnEnded) and self._is_live.is_set():
+            # The log does not tell when another client changes settings.
+            with contextlib.suppress(SandboxAgentError):
+                await self.show_settings(await self._operations.get(self.id))
         self._note(event)
+
+    async def show_settings(self, session: SessionInfo) -> None:
+        """Tell the client the settings that it does not know."""
+        for update in self.settings.news(session):
+            await self._client.update(self.id, update)
 
     async def _load(self, path: str, mime: str | None) -> ImageContent | None:
         try:
@@ -216,6 +243,7 @@ class Conversation:
         """Send a prompt and wait for the end of its turn."""
         read = read_prompt(blocks)
         await self._has_begun.wait()  # a client may send it before it has the answer that opens the session
+        self._require_open()
         self._start_following()
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sending.add(sent)

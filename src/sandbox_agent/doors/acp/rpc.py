@@ -54,7 +54,7 @@ class Answered(Struct, frozen=True):
     """An answer, and what follows once it is sent."""
 
     result: object
-    then: Callable[[], None]
+    then: Callable[[], object]
 
 
 class Served(Protocol):

@@ -1,4 +1,5 @@
-"""What clients can choose: agents appear as providers, their models as models, their modes as OpenCode's agents.
+"""What clients can choose: agents appear as providers, their models as models, their modes as OpenCode's agents,
+and their commands as commands.
 
 An agent lists its models itself, which can take seconds because its process has to start. A client waits for that only a short
 time, and gets the default model of an agent that is slower. Its list is kept for the next request.
@@ -16,7 +17,7 @@ from msgspec import Struct, field
 
 from ...errors import SandboxAgentError
 from ...schema.answers import AgentInfo
-from ...schema.features import Mode, Model
+from ...schema.features import COMPACT, Command, Mode, Model
 from .operations import Operations
 from .shapes import Shape
 
@@ -36,6 +37,7 @@ class Offer(Struct, frozen=True):
 
     models: tuple[Model, ...] = ()
     modes: tuple[Mode, ...] = ()
+    commands: tuple[Command, ...] = ()
     default_model: str | None = None
     asked_at: float = 0.0
 
@@ -96,6 +98,14 @@ class OfferedAgent(Shape, frozen=True):
     options: dict[str, Any] = field(default_factory=dict)
 
 
+class OfferedCommand(Shape, frozen=True):
+    name: str
+    description: str
+    template: str = field(default_factory=str)
+    hints: tuple[str, ...] = field(default_factory=tuple)
+    source: str = field(default_factory=lambda: "command")
+
+
 class Catalogue:
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
@@ -117,6 +127,20 @@ class Catalogue:
                     about = mode.description or mode.name
                     modes[mode.id] = OfferedAgent(name=mode.id, description=about)
         return list(modes.values())
+
+    async def commands(self, directory: str, agent: str | None) -> list[OfferedCommand]:
+        """The commands of one agent, or of all; two agents may have commands of the same name."""
+        listed = sorted(await self._operations.agents(), key=_worth)
+        asked = [info for info in listed if info.installed and agent in (None, info.id)]
+        await self._ask(asked, directory)
+        commands: dict[str, OfferedCommand] = {}
+        for info in asked:
+            title = self._operations.title(info.id)
+            for command in self.offer(info.id, directory).commands:
+                about = f"{command.description} ({title})" if agent is None else command.description
+                commands.setdefault(command.name, OfferedCommand(name=command.name, description=about))
+        commands.pop(COMPACT.name, None)  # clients have their own
+        return list(commands.values())
 
     async def best(self) -> str:
         """The agent of a client that names none."""
@@ -173,8 +197,13 @@ class Catalogue:
         try:
             models = await self._operations.models(agent, directory)
             modes = await self._operations.modes(agent, directory)
+            commands = await self._operations.commands(agent, directory)
             offer = Offer(
-                tuple(models.models), tuple(modes.modes), models.default_model, asked_at=time.monotonic()
+                tuple(models.models),
+                tuple(modes.modes),
+                tuple(commands),
+                models.default_model,
+                asked_at=time.monotonic(),
             )
         except SandboxAgentError:
             pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from ...errors import InvalidRequest, NotFound, SessionNotFound
 from ...schema.sessions import SessionInfo
 from . import history
 from .choosing import Choice, ChosenModel, create_session
+from .diffs import diffs_of
 from .door import Door
 from .ids import draft_id, drafted_at, milliseconds, owner_of
 from .request import Request, route
@@ -174,28 +174,19 @@ async def diff(door: Door, request: Request) -> list[FileDiff]:
     info = await owner(door.operations, request.path["id"])
     if info is None or "messageID" in request.query:
         return []
-    changes = await door.operations.changes(info.session_id)
-    return [
-        FileDiff(
-            file=os.path.join(changes.directory, file.path),
-            patch=file.diff or "",
-            additions=file.additions or 0,
-            deletions=file.deletions or 0,
-            status=file.status,
-        )
-        for file in changes.files
-    ]
+    door.looked_at.add(info.session_id)
+    return await diffs_of(door.operations, info.session_id)
 
 
 # -- what our sessions cannot do --------------------------------------------------------------
 
 
-@route("POST", "/session/{id}/revert", "/session/{id}/unrevert")
+@route("POST", "/session/{id}/revert", "/session/{id}/unrevert", hides_errors=True)
 async def revert(door: Door, request: Request) -> Any:
     raise InvalidRequest("undo is not available: an agent cannot forget a message")
 
 
-@route("POST", "/session/{id}/fork")
+@route("POST", "/session/{id}/fork", hides_errors=True)
 async def fork(door: Door, request: Request) -> Any:
     raise InvalidRequest("fork is not available for sessions of this server")
 
@@ -206,7 +197,7 @@ async def share(door: Door, request: Request) -> Any:
     raise InvalidRequest("sharing is not available: sessions stay on this server")
 
 
-@route("POST", "/session/{id}/shell")
+@route("POST", "/session/{id}/shell", hides_errors=True)
 async def shell(door: Door, request: Request) -> Any:
     raise InvalidRequest("commands for the shell are not available: ask the agent to run it")
 

@@ -10,18 +10,26 @@ from ...errors import MethodNotAllowed, NotFound, SandboxAgentError
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
 from .catalogue import Catalogue, Provider
+from .diffs import LookedAt
 from .operations import Operations
-from .request import ROUTES, Empty, Request, directory_of
+from .request import ROUTES, Empty, Request, Route, directory_of
 from .stream import EventStream
+from .toasts import Toasts
 
 NAMES = {401: "UnauthorizedError", 403: "ForbiddenError", 404: "NotFoundError", 409: "ConflictError"}
 STREAMS = {"/event": False, "/global/event": True}
 
 
 class Door:
+    agent: str | None = None
+    """The agent that the address of the door names."""
+
     def __init__(self, daemon: Daemon) -> None:
         self.operations = Operations(daemon)
         self.catalogue = Catalogue(self.operations)
+
+        self.toasts = Toasts()
+        self.looked_at = LookedAt()
 
     def for_agent(self, agent: str) -> Door:
         """The same door with another default agent."""
@@ -45,7 +53,7 @@ class Door:
         """What the client gets: a stream, `Empty`, or something to encode."""
         _load_routes()
         if path in STREAMS and method == "GET":
-            return Stream(EventStream(self.operations, self.catalogue, is_global=STREAMS[path]).frames())
+            return Stream(EventStream(self, is_global=STREAMS[path]).frames())
         allowed = []
         for route in ROUTES:
             if found := route.pattern.fullmatch(path):
@@ -54,10 +62,18 @@ class Door:
                     body = await read_body()
                     directory = directory_of(query, headers)
                     request = Request(found.groupdict(), query, directory, body, gone)
-                    return await route.handler(self, request)
+                    return await self._carried_out(route, request)
         if allowed:
             raise MethodNotAllowed(f"{path} takes {', '.join(allowed)}", allow=allowed)
         raise NotFound(f"there is nothing at {path}")
+
+    async def _carried_out(self, route: Route, request: Request) -> Any:
+        try:
+            return await route.handler(self, request)
+        except SandboxAgentError as error:
+            if route.hides_errors:
+                self.toasts.show(error.detail)
+            raise
 
 
 class _AgentDoor(Door):
@@ -65,10 +81,13 @@ class _AgentDoor(Door):
         door.operations.title(agent)  # fails if there is no such agent
         self.operations = door.operations
         self.catalogue = door.catalogue
-        self._agent = agent
+        self.toasts = door.toasts
+        self.looked_at = door.looked_at
+        self.agent = agent
 
     async def default_agent(self) -> str:
-        return self._agent
+        assert self.agent is not None
+        return self.agent
 
 
 @functools.cache

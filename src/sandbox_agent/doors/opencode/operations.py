@@ -15,6 +15,7 @@ from ...runtime.daemon import Daemon
 from ...schema.answers import (
     AgentInfo,
     AgentList,
+    Commands,
     CreatedSession,
     EventPage,
     Models,
@@ -25,6 +26,7 @@ from ...schema.answers import (
     StoredAttachment,
 )
 from ...schema.changes import ChangeList
+from ...schema.features import Command
 from ...schema.files import SearchResult
 from ...schema.sessions import SessionInfo
 from ..inlet import Inlet, inlet_of
@@ -67,6 +69,10 @@ class Operations:
     async def modes(self, agent: str, directory: str) -> Modes:
         found: Modes = await self._call("agents.modes", agent=agent, directory=directory)
         return found
+
+    async def commands(self, agent: str, directory: str) -> list[Command]:
+        found: Commands = await self._call("agents.commands", agent=agent, directory=directory)
+        return found.commands
 
     # -- sessions -----------------------------------------------------------------------------
 

@@ -48,6 +48,17 @@ class Command(Struct, frozen=True, rename={"message_id": "messageID"}):
     command: str
     arguments: str = ""
     message_id: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    """`provider/model`, unlike in a prompt."""
+    variant: str | None = None
+    parts: tuple[PromptPart, ...] = ()
+
+    @property
+    def choice(self) -> Choice:
+        provider, _, model = (self.model or "").partition("/")
+        chosen = ChosenModel(provider, model) if provider else None
+        return Choice(chosen, self.variant, self.agent)
 
 
 class Message(Struct, frozen=True):
@@ -85,15 +96,18 @@ async def prompt_async(door: Door, request: Request) -> Empty:
     return Empty()
 
 
-@route("POST", "/session/{id}/command")
+@route("POST", "/session/{id}/command", hides_errors=True)
 async def command(door: Door, request: Request) -> MessageWithParts | Empty:
     given = request.decode(Command)
     info = await _own_session(door, request)
+    client_id, files = _checked(given.message_id), _files(given.parts)
+    await choose(door, info, given.choice)
+    attachments = await _attachments(door, info.session_id, files)
     text = f"/{given.command} {given.arguments}".rstrip()
-    return await _sent(door, request, Message(info.session_id, text, (), _checked(given.message_id), True))
+    return await _sent(door, request, Message(info.session_id, text, attachments, client_id, True))
 
 
-@route("POST", "/session/{id}/summarize")
+@route("POST", "/session/{id}/summarize", hides_errors=True)
 async def summarize(door: Door, request: Request) -> bool:
     info = await _own_session(door, request)
     await _sent(door, request, Message(info.session_id, "/compact", (), None, True))
@@ -141,7 +155,7 @@ async def _follow(inlet: Inlet, transcript: Transcript) -> None:
 async def _prepared(door: Door, request: Request) -> Message:
     given, id = request.decode(Prompt), request.path["id"]
     client_id = _client_id(given)
-    text, files = _text(given), [_file(part) for part in given.parts if part.type == "file"]
+    text, files = _text(given), _files(given.parts)
     if not text.strip() and not files:
         raise InvalidRequest("the message is empty", field="parts")
     if owner_of(id) != id:
@@ -153,8 +167,7 @@ async def _prepared(door: Door, request: Request) -> Message:
         )
     else:
         await choose(door, info, Choice(given.model, given.variant, given.agent))
-    attachments = [await _attachment(door, id, file) for file in files]
-    return Message(id, text, tuple(attachments), client_id)
+    return Message(id, text, await _attachments(door, id, files), client_id)
 
 
 def _text(given: Prompt) -> str:
@@ -190,6 +203,10 @@ class Inline(Struct, frozen=True):
     name: str | None
 
 
+def _files(parts: tuple[PromptPart, ...]) -> list[Inline | dict[str, str]]:
+    return [_file(part) for part in parts if part.type == "file"]
+
+
 def _file(part: PromptPart) -> Inline | dict[str, str]:
     """A file of a prompt: its content, or the attachment that names it."""
     try:
@@ -209,6 +226,12 @@ def _file(part: PromptPart) -> Inline | dict[str, str]:
         raise InvalidRequest("the `data:` URL of a file is not valid base64", field="parts") from None
     mime = part.mime or head.partition(";")[0] or "application/octet-stream"
     return Inline(content, mime, part.filename)
+
+
+async def _attachments(
+    door: Door, session_id: str, files: list[Inline | dict[str, str]]
+) -> tuple[dict[str, str], ...]:
+    return tuple([await _attachment(door, session_id, file) for file in files])
 
 
 async def _attachment(door: Door, session_id: str, file: Inline | dict[str, str]) -> dict[str, str]:

@@ -55,16 +55,19 @@ class Route(Struct, frozen=True):
     method: str
     pattern: re.Pattern[str]
     handler: Handler
+    hides_errors: bool
 
 
 ROUTES: list[Route] = []
 
 
-def route(method: str, *paths: str) -> Callable[[Handler], Handler]:
+def route(method: str, *paths: str, hides_errors: bool = False) -> Callable[[Handler], Handler]:
+    """`hides_errors`: the terminal interface ignores an error of this request, so it is told in another way."""
+
     def declare(handler: Handler) -> Handler:
         for path in paths:
             pattern = re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", path))
-            ROUTES.append(Route(method, pattern, handler))
+            ROUTES.append(Route(method, pattern, handler, hides_errors))
         return handler
 
     return declare

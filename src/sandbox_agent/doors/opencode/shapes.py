@@ -131,7 +131,13 @@ class ToolPart(Part, frozen=True, tag="tool"):
     state: ToolState
 
 
-AnyPart = TextPart | ReasoningPart | FilePart | ToolPart
+class CompactionPart(Part, frozen=True, tag="compaction"):
+    """The conversation up to here was replaced with a summary."""
+
+    auto: bool
+
+
+AnyPart = TextPart | ReasoningPart | FilePart | ToolPart | CompactionPart
 
 
 class MessageWithParts(Shape, frozen=True):
@@ -273,6 +279,18 @@ class PartGrew(AboutSession, frozen=True):
 
 class TodosChanged(AboutSession, frozen=True):
     todos: tuple[Todo, ...]
+
+
+class DiffChanged(AboutSession, frozen=True):
+    diff: list[FileDiff]
+
+
+class Toast(Properties, frozen=True):
+    """A message that a terminal interface shows for a few seconds."""
+
+    message: str
+    variant: str = field(default_factory=lambda: "error")
+    duration: int = field(default_factory=lambda: 8000)
 
 
 class PermissionAnswered(AboutSession, frozen=True):

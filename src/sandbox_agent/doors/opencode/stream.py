@@ -10,20 +10,21 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...errors import SessionNotFound
-from ...schema.events import Event, TurnStarted, decode_event
+from ...schema.events import Event, TurnEnded, TurnStarted, decode_event
 from ...schema.sessions import SessionInfo
 from ..inlet import Frame
-from . import history
-from .catalogue import Catalogue
+from . import diffs, history, toasts
+from .diffs import comparing
 from .ids import given_ids, message_id, milliseconds, part_id
-from .operations import Operations
 from .sessions import facts_of, session_of
 from .shapes import (
     BusEvent,
+    DiffChanged,
     MessageChanged,
     ModelChoice,
     Nothing,
@@ -31,9 +32,13 @@ from .shapes import (
     SessionChanged,
     TextPart,
     Times,
+    Toast,
     UserMessage,
 )
 from .transcript import Transcript
+
+if TYPE_CHECKING:
+    from .door import Door
 
 HEARTBEAT_SECONDS = 10.0
 RECENT_SECONDS = 120
@@ -62,24 +67,29 @@ class Wrapped(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class EventStream:
-    def __init__(self, operations: Operations, catalogue: Catalogue, *, is_global: bool) -> None:
-        self._operations = operations
-        self._catalogue = catalogue
+    def __init__(self, door: Door, *, is_global: bool) -> None:
+        self._door = door
+        self._operations = door.operations
+        self._catalogue = door.catalogue
         self._is_global = is_global
         self._transcripts: OrderedDict[str, Transcript] = OrderedDict()
 
     async def frames(self) -> AsyncGenerator[bytes | None, None]:
         yield self._framed([_CONNECTED])
         # Follow first: what happens while the snapshot is read comes after it, and is not taken twice.
-        async with self._operations.follow_all() as inlet:
-            for info in await self._recent():
-                # One by one: a client that reads slowly is not sent a whole turn at once.
-                for event in await self._snapshot(info):
-                    yield self._framed([event], info.directory)
-                self._stop_keeping(info.session_id)
-            while (frames := await inlet.take(HEARTBEAT_SECONDS)) is not None:
-                text = b"".join([await self._translated(frame) for frame in frames])
-                yield text or (self._framed([_HEARTBEAT]) if not frames else None)
+        async with (
+            self._operations.follow_all() as inlet,
+            comparing(self._operations, inlet) as self._comparing,
+        ):
+            with self._door.toasts.shown_by(inlet):
+                for info in await self._recent():
+                    # One by one: a client that reads slowly is not sent a whole turn at once.
+                    for event in await self._snapshot(info):
+                        yield self._framed([event], info.directory)
+                    self._stop_keeping(info.session_id)
+                while (frames := await inlet.take(HEARTBEAT_SECONDS)) is not None:
+                    text = b"".join([await self._translated(frame) for frame in frames])
+                    yield text or (self._framed([_HEARTBEAT]) if not frames else None)
 
     def _framed(self, events: Iterable[BusEvent], directory: str | None = None) -> bytes:
         if not self._is_global:
@@ -118,14 +128,23 @@ class EventStream:
     # -- following ----------------------------------------------------------------------------
 
     async def _translated(self, frame: Frame) -> bytes:
-        if frame.name == "session":
-            return self._session_changed(frame.data)
+        match frame.name:
+            case "session":
+                return self._session_changed(frame.data)
+            case diffs.DIFF:
+                changed = msgspec.json.decode(frame.data, type=DiffChanged)
+                return self._framed([BusEvent(type="session.diff", properties=changed)])
+            case toasts.TOAST:
+                toast = Toast(message=frame.data.decode())
+                return self._framed([BusEvent(type="tui.toast.show", properties=toast)])
         event = decode_event(frame.data)
         transcript = await self._transcript(event)
         if transcript is None:
             return b""
         events = transcript.take(event)
         events += await self._newly_queued(transcript, event)
+        if isinstance(event.data, TurnEnded) and event.session_id in self._door.looked_at:
+            self._comparing.ask(event.session_id)
         numbered = [
             msgspec.structs.replace(each, id=f"{event.event_id}{index:02x}")
             for index, each in enumerate(events)

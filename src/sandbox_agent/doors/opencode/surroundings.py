@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ... import __version__
 from ...errors import InvalidRequest
-from .catalogue import DEFAULT, OfferedAgent, Provider
+from .catalogue import DEFAULT, OfferedAgent, OfferedCommand, Provider
 from .door import Door
 from .ids import PROJECT
 from .request import Request, route
@@ -71,6 +71,11 @@ async def agents(door: Door, request: Request) -> list[OfferedAgent]:
     return await door.catalogue.modes(request.directory)
 
 
+@route("GET", "/command")
+async def commands(door: Door, request: Request) -> list[OfferedCommand]:
+    return await door.catalogue.commands(request.directory, door.agent)
+
+
 # -- what the daemon does not have ------------------------------------------------------------
 
 
@@ -81,7 +86,6 @@ async def empty_object(door: Door, request: Request) -> dict[str, Any]:
 
 @route(
     "GET",
-    "/command",
     "/lsp",
     "/formatter",
     "/skill",

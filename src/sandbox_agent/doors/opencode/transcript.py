@@ -26,6 +26,7 @@ from ...schema.events import (
     TurnEnded,
     TurnStarted,
 )
+from ...schema.features import COMPACT
 from ...schema.items import (
     FileRef,
     Image,
@@ -48,6 +49,7 @@ from .shapes import (
     AboutSession,
     AnyPart,
     BusEvent,
+    CompactionPart,
     MessageChanged,
     MessageRemoved,
     MessageWithParts,
@@ -120,6 +122,7 @@ class Transcript:
         self._in_turn = False
         self._place: Queued | None = None
         """Where the prompt of the running turn was accepted, until it is shown."""
+        self._asked_to_compact = False
         self._queued: dict[str, Queued] = {}
         self.newly_queued: str | None = None
         """The turn of a message that the last event put into the queue."""
@@ -312,6 +315,8 @@ class Transcript:
         thread.complete(moment, "stop")
         # A second prompt of the same turn has its own place.
         place, self._place = self._place or Queued(self.sequence, moment), None
+        words = next((part.text.split() for part in item.content if isinstance(part, Text)), [])
+        self._asked_to_compact = words[:1] == [f"/{COMPACT.name}"]
         given = given_ids(item.native_item_id)
         id = given[0] if given else message_id(thread.id, place.sequence, place.moment)
         thread.add_user(id, place.moment, moment)
@@ -427,6 +432,20 @@ class Transcript:
                 self._set_status(Status(type="retry", attempt=1, message=message, next=self._moment))
             case "queue":
                 self._take_queue(_read(facts, _QueueFact))
+            case "compaction":
+                self._take_compaction()
+
+    def _take_compaction(self) -> None:
+        """Clients draw a line below the prompt in whose turn it happened."""
+        if self.main.user_id:
+            part = CompactionPart(
+                id=part_id(self.main.id, self.sequence),
+                session_id=self.main.id,
+                message_id=self.main.user_id,
+                auto=not self._asked_to_compact,
+            )
+            self.main.show_part(part, self._moment)
+        self._emit("session.compacted", AboutSession(session_id=self.main.id))
 
     def _take_queue(self, fact: _QueueFact | None) -> None:
         if fact is None:
