@@ -103,6 +103,10 @@ class LiveSession:
         return self._core.record.tools
 
     @property
+    def uses_desktop(self) -> bool:
+        return self._core.record.desktop
+
+    @property
     def tool_timeout_ms(self) -> int | None:
         return self._core.record.tool_timeout_ms
 

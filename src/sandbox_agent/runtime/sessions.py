@@ -40,6 +40,7 @@ from .programs import Program
 from .session_door import Welcome
 
 if TYPE_CHECKING:
+    from ..desktop.desktop import Desktop
     from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.sessions")
@@ -73,6 +74,7 @@ class Sessions:
         provide: Provide,
         spawn: Spawn,
         world: World,
+        desktop: Callable[[], Desktop],
     ) -> None:
         self.config = config
         self.log = log
@@ -82,6 +84,7 @@ class Sessions:
         self.spawn = spawn
         self.cluster: Cluster | None = None
         """The other nodes that share the log, if it is shared."""
+        self.desktop = desktop
         self._agents = agents
         self._world = world
         self._limits = Limits(idle=config.idle_seconds)
