@@ -18,7 +18,7 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
@@ -26,7 +26,7 @@ unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s
 
 DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
 
-live: .venv/dev agents ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
+live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
 
 doors: .venv/dev agents inspector $(OPENCODE_SDK) $(PUBLISHED) ## Test the doors with the real clients (tmux, Chromium), including tests that take minutes
@@ -35,7 +35,7 @@ doors: .venv/dev agents inspector $(OPENCODE_SDK) $(PUBLISHED) ## Test the doors
 diffs: .venv/dev agents ## Test that `patch` can apply every diff of every agent, or of one (AGENT=codex)
 	$(BIN)/python -m pytest tests/live/test_diffs.py -n auto -m long $(if $(AGENT),--agent $(AGENT)) $(ARGS)
 
-long: .venv/dev compiled agents inspector ## Run the tests that `make test` leaves out because each takes half a minute or more
+long: .venv/dev compiled agents inspector desktop ## Run the tests that `make test` leaves out because each takes half a minute or more
 	$(BIN)/python -m pytest -n auto --dist worksteal -m long $(ARGS)
 
 check: .venv/dev ## Check format, lint, types, layers and generated files
@@ -140,6 +140,13 @@ postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
 	|| { test "$$(id -u)" = 0 && { $(APT_POSTGRES) || { apt-get -q update && $(APT_POSTGRES); }; } >/dev/null 2>&1; } \
 	|| echo "PostgreSQL not found: its tests are skipped" >&2
+
+# Needed by the tests of the desktop: what a user installs, and a Python with tkinter for the program that they use on it.
+.PHONY: desktop
+desktop: .venv/run
+	@test "$$(id -u)" != 0 || { $(BIN)/sandbox-agent install desktop --yes \
+	  && { $(BIN)/python -c "import tkinter" || /usr/bin/python3 -c "import tkinter" || apt-get -q install -y --no-install-recommends python3-tk; }; \
+	} >/dev/null 2>&1 || echo "the programs for the desktop could not be installed: its tests are skipped" >&2
 
 .PHONY: agents
 agents: .venv/dev

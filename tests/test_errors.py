@@ -43,6 +43,11 @@ TABLE = {
     "stream_error": 502,
     "unavailable": 503,
     "timeout": 504,
+    "desktop_invalid_action": 400,
+    "app_not_found": 404,
+    "window_not_found": 404,
+    "desktop_runtime_inactive": 409,
+    "desktop_runtime_failed": 503,
 }
 
 

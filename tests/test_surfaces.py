@@ -71,6 +71,41 @@ POST /v1/fs/upload-batch
 GET /v1/fs/download
 GET /v1/fs/search
 GET /v1/fs/watch
+GET /v1/desktop/status
+POST /v1/desktop/start
+POST /v1/desktop/stop
+GET /v1/desktop/display/info
+GET /v1/desktop/screenshot
+GET /v1/desktop/screenshot/region
+GET /v1/desktop/mouse/position
+POST /v1/desktop/mouse/move
+POST /v1/desktop/mouse/click
+POST /v1/desktop/mouse/down
+POST /v1/desktop/mouse/up
+POST /v1/desktop/mouse/drag
+POST /v1/desktop/mouse/scroll
+POST /v1/desktop/keyboard/type
+POST /v1/desktop/keyboard/press
+POST /v1/desktop/keyboard/down
+POST /v1/desktop/keyboard/up
+GET /v1/desktop/windows
+GET /v1/desktop/windows/focused
+POST /v1/desktop/windows/{window_id}/focus
+POST /v1/desktop/windows/{window_id}/move
+POST /v1/desktop/windows/{window_id}/resize
+GET /v1/desktop/clipboard
+POST /v1/desktop/clipboard
+POST /v1/desktop/launch
+POST /v1/desktop/open
+POST /v1/desktop/recording/start
+POST /v1/desktop/recording/stop
+GET /v1/desktop/recordings
+GET /v1/desktop/recordings/{recording_id}
+GET /v1/desktop/recordings/{recording_id}/download
+DELETE /v1/desktop/recordings/{recording_id}
+GET /v1/desktop/stream/status
+POST /v1/desktop/stream/start
+POST /v1/desktop/stream/stop
 GET /metrics
 """
 """What clients rely on. A line may be added; one that is changed or missing breaks them."""
@@ -209,4 +244,4 @@ def test_an_error_is_named_as_on_the_wire() -> None:
             "detail": "what happened",
             "instance": "/v1/x",
             "fact": 1,
-        }
+        } | ({"code": name} if error.has_code else {})

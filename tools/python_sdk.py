@@ -19,6 +19,7 @@ from sandbox_agent.ops.operation import Content, Dialogue, Download, Incoming, S
 from sandbox_agent.schema import (
     answers,
     changes,
+    desktop,
     files,
     inputs,
     mcp,
@@ -59,7 +60,12 @@ STREAMS = {
 }
 """The return type and the expression of methods that follow a stream or open a terminal."""
 
-ONCE = {"processes.create", "processes.run", "processes.input"}
+ONCE = {
+    "processes.create",
+    "processes.run",
+    "processes.input",
+    *(op.name for op in OPERATIONS.values() if op.name.startswith("desktop.") and op.body == "json"),
+}
 """Operations that must not be retried after a lost response: they may have been carried out."""
 
 LISTED = {"sessions.list": ("AsyncSessionList", "AsyncSessionList(self._client, limit, cursor)")}
@@ -209,6 +215,7 @@ def _imports() -> str:
     return (
         f"from ...schema.answers import {declared_in(answers)}\n"
         f"from ...schema.changes import {declared_in(changes)}\n"
+        f"from ...schema.desktop import KeyModifiers, {declared_in(desktop)}\n"
         f"from ...schema.files import EntryPage, FileChange, {declared_in(files)}\n"
         f"from ...schema.processes import LogEntry, LogStream, {declared_in(processes)}\n"
         f"from ...schema.nodes import {declared_in(nodes)}\n"

@@ -9,7 +9,11 @@ SandboxAgentError
 ├── AgentNotInstalled 404       ├── RangeNotSatisfiable 416     ├── Unavailable 503
 ├── SessionNotFound 404         ├── MisdirectedHost 421         └── Timeout 504
 ├── NotFound 404                ├── IdempotencyMismatch 422
-└── MethodNotAllowed 405
+├── MethodNotAllowed 405        │                               │
+├── DesktopInvalidAction 400    ├── WindowNotFound 404          └── DesktopRuntimeFailed 503
+└── AppNotFound 404             └── DesktopRuntimeInactive 409
+
+The problems of the desktop have a member `code`, the same as their type: its published client expects that.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ class SandboxAgentError(Exception):
     type: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
+    has_code: ClassVar[bool] = False
+    """Whether the problem has a member `code`."""
 
     def __init__(self, detail: str, **facts: Any) -> None:
         super().__init__(detail)
@@ -50,6 +56,8 @@ class SandboxAgentError(Exception):
         }
         if instance or self.instance:
             members["instance"] = instance or self.instance
+        if self.has_code:
+            members["code"] = self.type
         return members | self.facts
 
 
@@ -156,6 +164,31 @@ class Unavailable(SandboxAgentError):
 
 class Timeout(SandboxAgentError):
     type, status, title = "timeout", 504, "Agent did not answer in time"
+
+
+class DesktopInvalidAction(SandboxAgentError):
+    type, status, title = "desktop_invalid_action", 400, "Invalid desktop action"
+    has_code = True
+
+
+class AppNotFound(SandboxAgentError):
+    type, status, title = "app_not_found", 404, "Program not found"
+    has_code = True
+
+
+class WindowNotFound(SandboxAgentError):
+    type, status, title = "window_not_found", 404, "Window not found"
+    has_code = True
+
+
+class DesktopRuntimeInactive(SandboxAgentError):
+    type, status, title = "desktop_runtime_inactive", 409, "Desktop not started"
+    has_code = True
+
+
+class DesktopRuntimeFailed(SandboxAgentError):
+    type, status, title = "desktop_runtime_failed", 503, "Desktop failed"
+    has_code = True
 
 
 ERRORS: dict[str, type[SandboxAgentError]] = {

@@ -177,11 +177,11 @@ def test_an_unfinished_copy_is_continued_and_opened_by_no_daemon(moves: Moves) -
     moves.fill(
         SaveSession(record("a")),
         AppendEvents("a", rows(range(1, 4001))),
-        *(SaveSession(record(f"s{n}")) for n in range(200)),
+        *(SaveSession(record(f"s{n}")) for n in range(60)),
     )
     copying = moves.start()
     with moves.stored() as store:
-        wait_until(lambda: len(store.sessions(None, 50)) > 20 or copying.poll() is not None)
+        wait_until(lambda: len(store.sessions(None, 50)) > 10 or copying.poll() is not None)
         copying.kill()
         copying.wait()
         assert store.copied_from() is not None

@@ -13,7 +13,7 @@ from tests.daemons import Client, Daemon
 from .window import Window
 
 AXE = Path(__file__).parents[2] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
-MACHINE = ("Changes", "Files", "Terminal", "Processes")
+MACHINE = ("Changes", "Files", "Terminal", "Processes", "Desktop")
 PHONE = ViewportSize(width=375, height=720)
 
 # Every visible text against what lies behind it (WCAG 2, 1.4.3). Disabled things are exempt.

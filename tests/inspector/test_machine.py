@@ -186,6 +186,7 @@ def test_what_a_daemon_does_not_allow_is_said_and_not_offered(
         for name, why in {
             "Terminal": "--no-processes",
             "Processes": "--no-processes",
+            "Desktop": "--no-processes",
             "Files": "does not allow this",
         }.items():
             window.page.get_by_role("tab", name=name, exact=True).click()

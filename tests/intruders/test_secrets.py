@@ -362,7 +362,9 @@ def test_no_session_can_choose_the_program_that_is_run(
 def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers_and_processes(client: Client) -> None:
     """Walks the description: a new field that looks like one has to be thought about here."""
     described = done(client.get("/openapi.json"))
-    looks_like_one = re.compile(r"command|program|exec|binary|shell|script|path|argv|args|interpreter", re.I)
+    looks_like_one = re.compile(
+        r"command|program|exec|binary|shell|script|path|argv|args|interpreter|^app$", re.I
+    )
     schemas = described["components"]["schemas"]
     taken = {
         f"{kind}.{field}"
@@ -373,6 +375,7 @@ def test_no_field_of_the_api_names_a_program_but_those_of_mcp_servers_and_proces
     # `command` of a message is a yes or no: whether its text is one of the agent's own commands.
     # Processes are programs by their nature; `--no-processes` turns them off.
     processes = {f"{kind}ProcessBody.{name}" for kind in ("Create", "Run") for name in ("command", "args")}
+    processes |= {"LaunchAppBody.app", "LaunchAppBody.args"}
     servers = {f"{kind}.{name}" for kind in ("McpServer", "SetMcpBody") for name in ("command", "args")}
     # `subpath` names a folder of a source of skills, whose files are copied and never run.
     of_agents = servers | {"Attachment.path", "SendMessageBody.command", "SkillSource.subpath"}

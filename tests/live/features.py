@@ -69,6 +69,7 @@ FEATURES = {
         Feature("skills", "Skills", NO_LOG),
         Feature("client_tool", "Tool of the client (Python)"),
         Feature("client_tool_typescript", "Tool of the client (TypeScript)"),
+        Feature("desktop", "Desktop: looking is free, a click is asked", "the test finds what to click"),
         Feature("subagent", "Sub-agent"),
         Feature("usage", "Usage"),
         Feature("error_401", "Model error: 401", NO_ERRORS),

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.busy import busy
+from tests.desktops import RED, find, form, require_desktop, size_of, wait_for_form
 
 from sandbox_agent import SandboxAgent
 from sandbox_agent.schema.events import (
@@ -28,8 +29,9 @@ from sandbox_agent.schema.events import (
     TurnStarted,
 )
 from sandbox_agent.schema.ids import random_id
-from sandbox_agent.schema.items import Item, StatusPart, Text, ToolResult
+from sandbox_agent.schema.items import Image, Item, StatusPart, Text, ToolResult
 from sandbox_agent.schema.policy import RuleReference
+from sandbox_agent.testing.scripted_model import steps
 
 from .client import (
     DEADLINE,
@@ -291,6 +293,42 @@ def _called_the_tool(session: Session, turn: Turn) -> None:
     assert request.call_id in {call.call_id for call in turn.calls}
     (result,) = (result for result in turn.results if result.call_id == request.call_id)
     assert WEATHER in result.output
+
+
+@feature("desktop")
+def test_presses_a_button_that_it_finds_in_its_own_screenshot(live: Live, tmp_path: Path) -> None:
+    require_desktop()
+    state, http = tmp_path / "form", live.daemon.http
+    # So large that a model gets a smaller picture.
+    assert http.post("/v1/desktop/start", json={"width": 1920, "height": 1200}).is_success
+    launched = http.post("/v1/desktop/launch", json=form(state)).json()
+    try:
+        session = live.session(desktop=True)
+        looked = session.run(_use_desktop("screenshot"))
+        assert looked.asked_client == []
+        (image,) = (part for item in looked.items for part in item.content if isinstance(part, Image))
+        stored = http.get(f"/v1/sessions/{session.id}/attachments/{Path(image.path).name}")
+        width, height = size_of(stored.content)
+        assert width < 1920
+        assert round(width / height, 2) == 1.6
+        x, y = find(stored.content, RED)
+        turn_id = session.send(_use_desktop("click", x=x, y=y))
+        permission = session.permission(turn_id)
+        assert wait_for_form(state, bool)["pressed"] == 0
+        session.call("POST", f"/permissions/{permission.permission_id}/reply", {"reply": "always"})
+        session.finish(turn_id)
+        wait_for_form(state, lambda form: form["pressed"] == 1)
+        again = session.run(_use_desktop("click", x=x, y=y))
+        assert again.asked_client == []
+        wait_for_form(state, lambda form: form["pressed"] == 2)
+    finally:
+        http.post(f"/v1/processes/{launched['processId']}/kill")
+        http.post("/v1/desktop/stop")
+
+
+def _use_desktop(tool: str, **arguments: int) -> str:
+    script = [steps.Mcp("desktop", tool, arguments), steps.Text("Done.")]
+    return f"SCRIPT:{msgspec.json.encode(script).decode()}"
 
 
 @feature("subagent")

@@ -78,7 +78,7 @@ ACP_PROGRAMS = {
     ),
     "opencode-acp": AcpProgram(
         # Without this it asks for no permission.
-        """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask"}' opencode acp""",
+        """'OPENCODE_PERMISSION={"edit":"ask","bash":"ask","desktop_*":"ask"}' opencode acp""",
         ("opencode",),
         ("OPENCODE_*", "ANTHROPIC_*", "OPENAI_*"),
         {

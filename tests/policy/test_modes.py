@@ -13,6 +13,7 @@ from sandbox_agent.policy import (
     Rules,
     Verdict,
     is_client_tool,
+    only_looks,
     out_of_plan,
     plan_answer,
     remember,
@@ -299,3 +300,18 @@ def test_an_approved_plan_leads_out_of_plan_mode() -> None:
 )
 def test_only_a_tool_of_the_client_is_trusted_by_its_name(asked: Ask, is_theirs: bool) -> None:
     assert is_client_tool(asked, (Tool("add"),)) is is_theirs
+
+
+@pytest.mark.parametrize(
+    ("asked", "looks"),
+    [
+        (Ask("mcp__desktop__screenshot", {}, tool_kind="mcp"), True),
+        (Ask("elicitation", {}, tool_kind="mcp", title="desktop/windows"), True),
+        (Ask("desktop_wait", {}), True),
+        (Ask("mcp__desktop__click", {}, tool_kind="mcp", title="desktop/click"), False),
+        (Ask("mcp__other__screenshot", {}, tool_kind="mcp", title="other/screenshot"), False),
+        (Ask("Bash", {}, "command", title="desktop/screenshot", command="desktop/screenshot"), False),
+    ],
+)
+def test_only_tools_that_look_at_the_desktop_are_free(asked: Ask, looks: bool) -> None:
+    assert only_looks(asked) is looks

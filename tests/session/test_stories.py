@@ -32,7 +32,7 @@ from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule, RuleReference
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import effects, inputs
-from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running
+from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running, Starting
 
 S = "s"
 
@@ -575,6 +575,23 @@ def test_a_tool_that_is_called_before_the_agent_announces_it_gets_the_announced_
     actor.step(inputs.ToolUnannounced(attempt(actor), "t"))
     world.settle()
     assert [row.id for row in world.store.pending(S)] == ["announced"]
+
+
+def test_a_cancel_is_answered_when_the_agent_begins_a_turn_before_the_message_starts() -> None:
+    world, actor = running()
+    send(world)
+    world.settle()
+    actor.feed(lambda scribe: scribe.end_turn("end_turn"))
+    world.settle()
+    assert isinstance(actor.core.phase, Starting)
+    cancels = [world.ask(S, inputs.Cancel)]
+    actor.feed(lambda scribe: scribe.start_turn(source="agent"))
+    cancels.append(world.ask(S, inputs.Cancel))
+    world.settle()
+    assert words(actor)[-1] == effects.Interrupt()
+    actor.feed(lambda scribe: scribe.end_turn("interrupted"))
+    world.settle()
+    assert [len(cancel.answers) for cancel in cancels] == [1, 1]
 
 
 def test_the_end_of_a_turn_answers_the_tools_that_wait() -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import FrameType
 
 from . import commits, comparison
-from . import downloads as downloads  # its measure is in the table, like the next one
+from . import downloads as downloads  # its measure is in the table, like the next ones
+from . import screenshots as screenshots
 from . import terminals as terminals
 from .daemons import Daemon, Ledger, Ours, Peer, Side, Unusable
 from .fetch import peer_program

@@ -31,7 +31,7 @@ PAGE = CHECKOUT / "docs" / "session-persistence.md"
 FLUSH_MICROSECONDS = 2000
 SIZES = (1, 20, 200)
 EXPECTED = {1: 1.3, 20: 1.6, 200: 1.7}
-"""The ratios of the median that the design was chosen by."""
+"""The ratios of the median, on an idle machine, that the design was chosen by."""
 SESSIONS = 100
 BODY, RAW = b"b" * 368, b"r" * 220
 ROUNDS = 8
@@ -70,25 +70,30 @@ def joined(url: str, name: str) -> PostgresStore:
 
 def compared(sqlite: Writer, postgres: Writer, commits: int) -> Iterator[str]:
     yield (
-        "| events per commit | SQLite p50 / p99 ms | PostgreSQL p50 / p99 ms | SQLite events/s | PostgreSQL events/s "
-        "| ratio of p50 | expected |"
+        "| events per commit | SQLite p10 / p50 / p99 ms | PostgreSQL p10 / p50 / p99 ms | SQLite events/s "
+        "| PostgreSQL events/s | ratio of p10 | ratio of p50 | expected |"
     )
-    yield "|---:|---:|---:|---:|---:|---:|---:|"
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
     for size in SIZES:
         times: dict[Writer, list[float]] = {sqlite: [], postgres: []}
         for _ in range(ROUNDS):
             for writer in times:
                 times[writer] += [writer.commit(size) for _ in range(commits // ROUNDS)]
         (ours, theirs) = times.values()
-        ratio = median(theirs) / median(ours)
+        # On a machine that others use, the fastest tenth is what the stores need themselves.
+        ratios = f"{_fastest(theirs) / _fastest(ours):.2f} | {median(theirs) / median(ours):.2f}"
         rates = [f"{size * len(each) / sum(each) * 1000:,.0f}" for each in (ours, theirs)]
         yield (
-            f"| {size} | {_shown(ours)} | {_shown(theirs)} | {' | '.join(rates)} | {ratio:.2f} | {EXPECTED[size]} |"
+            f"| {size} | {_shown(ours)} | {_shown(theirs)} | {' | '.join(rates)} | {ratios} | {EXPECTED[size]} |"
         )
 
 
 def _shown(times: list[float]) -> str:
-    return f"{median(times):.2f} / {quantiles(times, n=100)[98]:.1f}"
+    return f"{_fastest(times):.2f} / {median(times):.2f} / {quantiles(times, n=100)[98]:.1f}"
+
+
+def _fastest(times: list[float]) -> float:
+    return quantiles(times, n=10)[0]
 
 
 # -- several nodes ------------------------------------------------------------------------------
@@ -188,8 +193,8 @@ def run(commits: int, seconds: float) -> str:
         "|---|---:|",
         f"| one node, three nodes, each a process with 20 events per commit | {one:,.0f}, {three:,.0f} events/s |",
         f"| three nodes to one | {three / one:.2f} |",
-        f"| commit of one event, p50 / p99 | {_shown(times)} ms |",
-        f"| its begin until a reader on another node has read it, p50 / p99 | {_shown(delays)} ms |",
+        f"| commit of one event, p10 / p50 / p99 | {_shown(times)} ms |",
+        f"| its begin until a reader on another node has read it, p10 / p50 / p99 | {_shown(delays)} ms |",
         f"| wake-up to commit, p50 | {median(delays) / median(times):.2f} |",
         "",
         f"{commits} commits of each kind; {machine()}.",

@@ -55,6 +55,10 @@ class ClusterWorld(World):
     async def _judged(self, answer: httpx2.Response | None) -> httpx2.Response | None:
         if answer is not None and answer.status_code == 500:
             self.strange.append(answer.text)
+        if answer is not None and answer.status_code == 409 and b"session_already_exists" in answer.content:
+            # Its id may only be reserved, by a create that fails in the end.
+            found = await self.ask_now("GET", answer.request.url.path)
+            answer = None if found is None or found.status_code == 404 else answer
         if answer is None or answer.status_code in (429, 500, 503):
             await asyncio.sleep(RETRY_SECONDS)
             return None

@@ -20,8 +20,9 @@ const FilesTab = lazy(() => import("../files/filesTab"));
 const SetupTab = lazy(() => import("../setup/setupTab"));
 const TerminalTab = lazy(() => import("../terminal/terminalTab"));
 const ProcessesTab = lazy(() => import("../processes/processesTab"));
+const DesktopTab = lazy(() => import("../desktop/desktopTab"));
 
-export type PanelTab = "changes" | "files" | "terminal" | "processes" | "setup" | "events" | "usage" | "http" | "agents" | "connection";
+export type PanelTab = "changes" | "files" | "terminal" | "processes" | "desktop" | "setup" | "events" | "usage" | "http" | "agents" | "connection";
 
 /** What a tab may need to know. */
 interface Place {
@@ -46,6 +47,7 @@ const TABS: readonly Tab[] = [
   { id: "files", name: "Files", draw: ({ sessionId }) => <FilesTab key={sessionId} sessionId={sessionId} /> },
   { id: "terminal", name: "Terminal", draw: ({ sessionId }) => <TerminalTab sessionId={sessionId} /> },
   { id: "processes", name: "Processes", draw: ({ sessionId }) => <ProcessesTab sessionId={sessionId} /> },
+  { id: "desktop", name: "Desktop", draw: () => <DesktopTab /> },
   { id: "setup", name: "Setup", draw: ({ sessionId }) => (sessionId ? <SetupTab key={sessionId} sessionId={sessionId} /> : <NoSession of="setup" />) },
   {
     id: "events",

@@ -9,16 +9,19 @@ export interface Extras {
   readonly sources: readonly SourceDraft[];
   readonly rules: readonly RuleDraft[];
   readonly variables: readonly Pair[];
+  /** Whether the agent may use the desktop. */
+  readonly desktop: boolean;
 }
 
-export const NO_EXTRAS: Extras = { servers: [], sources: [], rules: [], variables: [] };
+export const NO_EXTRAS: Extras = { servers: [], sources: [], rules: [], variables: [], desktop: false };
 
 /** Their part of the request that makes a session; what is empty is left out. */
-export function requestOf({ servers, sources, rules, variables }: Extras): object {
+export function requestOf({ servers, sources, rules, variables, desktop }: Extras): object {
   return {
     ...(servers.length > 0 && { mcp: serversOf(servers) }),
     ...(sources.length > 0 && { skills: { sources: sourcesOf(sources) } }),
     ...(rules.length > 0 && { policy: rulesOf(rules) }),
     ...(variables.length > 0 && { env: recordOf(variables) }),
+    ...(desktop && { desktop }),
   };
 }

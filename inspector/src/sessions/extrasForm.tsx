@@ -13,7 +13,7 @@ interface Props {
 }
 
 export function ExtrasForm({ extras, onChange }: Props) {
-  const { servers, sources, rules, variables } = extras;
+  const { servers, sources, rules, variables, desktop } = extras;
   return (
     <>
       <Part name="MCP servers" count={servers.length}>
@@ -30,6 +30,12 @@ export function ExtrasForm({ extras, onChange }: Props) {
         <div className="formGrid">
           <LimitFields placeholder="The daemon’s own" />
         </div>
+      </Part>
+      <Part name="Desktop" count={desktop ? 1 : 0}>
+        <label>
+          <input type="checkbox" checked={desktop} onChange={(event) => onChange({ ...extras, desktop: event.target.checked })} /> The agent may look at the desktop,
+          and act on it when it is allowed to.
+        </label>
       </Part>
       <Part name="Environment" count={variables.length}>
         <p className="faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>

@@ -19,7 +19,9 @@
  *     ├── AgentNotInstalled 404   ├── RangeNotSatisfiable 416    ├── Unavailable 503
  *     ├── SessionNotFound 404     ├── MisdirectedHost 421        └── Timeout 504
  *     ├── NotFound 404            ├── IdempotencyMismatch 422
- *     └── MethodNotAllowed 405
+ *     ├── MethodNotAllowed 405
+ *     ├── DesktopInvalidAction 400   ├── WindowNotFound 404         └── DesktopRuntimeFailed 503
+ *     └── AppNotFound 404            └── DesktopRuntimeInactive 409
  */
 import type { Transcript } from "./entries.js";
 import type { PermissionRequested, QuestionRequested, Stderr, StopReason } from "./events.js";
@@ -168,6 +170,11 @@ export class AgentProcessExited extends Problem {
 export class StreamError extends Problem {}
 export class Unavailable extends Problem {}
 export class Timeout extends Problem {}
+export class DesktopInvalidAction extends Problem {}
+export class AppNotFound extends Problem {}
+export class WindowNotFound extends Problem {}
+export class DesktopRuntimeInactive extends Problem {}
+export class DesktopRuntimeFailed extends Problem {}
 
 /** The class of every problem type. */
 export const PROBLEMS = {
@@ -195,6 +202,11 @@ export const PROBLEMS = {
   stream_error: StreamError,
   unavailable: Unavailable,
   timeout: Timeout,
+  desktop_invalid_action: DesktopInvalidAction,
+  app_not_found: AppNotFound,
+  window_not_found: WindowNotFound,
+  desktop_runtime_inactive: DesktopRuntimeInactive,
+  desktop_runtime_failed: DesktopRuntimeFailed,
 } as const;
 
 /** The error for a problem, as an answer or `CreatedSession.error` has it; one of an unknown type is a plain `Problem`. */

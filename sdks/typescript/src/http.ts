@@ -153,8 +153,12 @@ export class Http {
 
   /** The address of a WebSocket. A browser's cannot send headers, so the token is in the query. */
   socketUrl(operation: Operation, path: Record<string, string>): string {
-    const address = this.baseUrl.replace(/^http/, "ws") + filled(split(ROUTES[operation])[1], path);
-    return address + queryOf({ access_token: this.#token });
+    return this.socketAddress(filled(split(ROUTES[operation])[1], path));
+  }
+
+  /** The same for a path that is not an operation's. */
+  socketAddress(path: string): string {
+    return this.baseUrl.replace(/^http/, "ws") + path + queryOf({ access_token: this.#token });
   }
 
   #headers(call: Call): Record<string, string> {

@@ -5,6 +5,7 @@ export type { StartOptions } from "./daemon.js";
 export type * from "./entries.js";
 export * from "./errors.js";
 export type * from "./events.js";
+export type * from "./desktop.js";
 export type * from "./fs.js";
 export type { CallOptions, HttpOptions, Operation } from "./http.js";
 export { METHODS } from "./operations.js";

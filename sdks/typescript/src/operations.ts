@@ -1,4 +1,5 @@
 /** One method for each operation of the daemon, as docs/operations.md lists them. */
+import { Desktop } from "./desktop.js";
 import { type ProblemDetails, problemOf, StreamError } from "./errors.js";
 import type { Event } from "./events.js";
 import { Fs } from "./fs.js";
@@ -81,12 +82,15 @@ export class Operations {
   readonly processes: Processes;
   /** Files of the daemon's machine. */
   readonly fs: Fs;
+  /** The virtual desktop of the daemon's machine. */
+  readonly desktop: Desktop;
 
   /** @internal */
   constructor(options: HttpOptions) {
     this.http = new Http(options);
     this.processes = new Processes(this.http);
     this.fs = new Fs(this.http);
+    this.desktop = new Desktop(this.http);
   }
 
   /** The address that requests go to. */
@@ -524,11 +528,49 @@ export const METHODS = {
   "processes.terminal": "processes.terminal",
   "nodes.list": "listNodes",
   "nodes.fence": "fenceNode",
+  "desktop.status": "desktop.status",
+  "desktop.start": "desktop.start",
+  "desktop.stop": "desktop.stop",
+  "desktop.info": "desktop.info",
+  "desktop.screenshot": "desktop.screenshot",
+  "desktop.region": "desktop.region",
+  "desktop.mouse": "desktop.mouse",
+  "desktop.move": "desktop.move",
+  "desktop.click": "desktop.click",
+  "desktop.mouse_down": "desktop.mouseDown",
+  "desktop.mouse_up": "desktop.mouseUp",
+  "desktop.drag": "desktop.drag",
+  "desktop.scroll": "desktop.scroll",
+  "desktop.type": "desktop.type",
+  "desktop.press": "desktop.press",
+  "desktop.key_down": "desktop.keyDown",
+  "desktop.key_up": "desktop.keyUp",
+  "desktop.windows": "desktop.windows",
+  "desktop.focused": "desktop.focused",
+  "desktop.focus": "desktop.focus",
+  "desktop.move_window": "desktop.moveWindow",
+  "desktop.resize_window": "desktop.resizeWindow",
+  "desktop.clipboard": "desktop.clipboard",
+  "desktop.set_clipboard": "desktop.setClipboard",
+  "desktop.launch": "desktop.launch",
+  "desktop.open": "desktop.open",
+  "desktop.record": "desktop.record",
+  "desktop.stop_recording": "desktop.stopRecording",
+  "desktop.recordings": "desktop.recordings",
+  "desktop.recording": "desktop.recording",
+  "desktop.download_recording": "desktop.downloadRecording",
+  "desktop.delete_recording": "desktop.deleteRecording",
+  "desktop.stream": "desktop.stream",
+  "desktop.start_stream": "desktop.startStream",
+  "desktop.stop_stream": "desktop.stopStream",
   "usage.get": "getUsage",
   "system.health": "getHealth",
   "system.ready": "getReadiness",
   "system.metrics": "getMetrics",
-} as const satisfies Record<Operation, keyof Operations | `fs.${keyof Fs}` | `processes.${keyof Processes}`>;
+} as const satisfies Record<
+  Operation,
+  keyof Operations | `desktop.${keyof Desktop}` | `fs.${keyof Fs}` | `processes.${keyof Processes}`
+>;
 
 /** A message, or a command, under a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {

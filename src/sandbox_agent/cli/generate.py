@@ -164,6 +164,8 @@ def _kind(info: types.Type) -> Kind:
             return "list"
         case types.StructType(cls=cls) if cls is Limits:
             return "limits"
+        case types.StructType():
+            return "json"
         case types.DictType(value_type=types.StructType(cls=cls)) if cls is McpServer:
             return "mcp"
         case types.DictType():

@@ -397,6 +397,7 @@ def _add_prune(sessions: Subparsers[Parser]) -> None:
 
 def add_tools(commands: Subparsers[Parser]) -> None:
     _add_install(commands)
+    _add_install_desktop(commands)
     _add_credentials(commands)
     more = "Exits with 1 if something is broken, not for warnings."
     add_command(
@@ -437,6 +438,24 @@ def _add_install(commands: Subparsers[Parser]) -> None:
         metavar="DIR|URL",
         help="Mirror to download from, instead of all other sources. Default: SANDBOX_AGENT_MIRROR.",
     )
+
+
+def _add_install_desktop(commands: Subparsers[Parser]) -> None:
+    group = add_group(commands, "install", "Install what a part of sandbox-agent needs on this machine.")
+    desktop = add_command(
+        group,
+        "install desktop",
+        "Install the programs for the desktop: an X server, a window manager, ffmpeg and a VNC server.",
+        "install_desktop:install_desktop",
+        more="Uses apt, dnf or apk, with sudo unless you are root. Asks first, unless --yes is given.",
+        examples="sandbox-agent install desktop --yes\nsandbox-agent install desktop --print-only",
+        client=False,
+    )
+    desktop.add_argument("--yes", action="store_true", help="Do not ask for confirmation.")
+    desktop.add_argument(
+        "--print-only", action="store_true", help="Print the commands instead of running them."
+    )
+    add_json(desktop)
 
 
 def _add_credentials(commands: Subparsers[Parser]) -> None:

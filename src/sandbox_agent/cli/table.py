@@ -30,6 +30,7 @@ GROUPS: dict[str, str] = {
     'fs': "List, read, write, search and watch files on the daemon's machine.",
     'processes': "Run processes and terminals on the daemon's machine.",
     'nodes': 'List the daemons that share the log, and fence one.',
+    'desktop': "A virtual desktop on the daemon's machine: look at it, act on it, record it.",
     'usage': 'Show what turns have spent.',
     'system': 'Health and metrics of the daemon.',
 }
@@ -105,6 +106,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('node', 'string', 'body', 'node', 'Node that runs the session (default: the one that is asked).'),
+            Argument('desktop', 'switch', 'body', 'desktop', 'Let the agent look at the desktop and act on it (docs/computer-use.md).'),
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
         ),
         "sandbox-agent sessions create demo --agent claude --permission-mode acceptEdits\nsandbox-agent sessions create --agent mock --env DEBUG=1 --env API_KEY\nsandbox-agent sessions create docs --agent codex --mcp files='npx some-server /srv' --mcp web=https://host/mcp\nsandbox-agent sessions create pdf --agent claude --skills /srv/skills --skills owner/name",
@@ -129,6 +131,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('tools', 'json', 'body', 'tools', 'Tools of the client that the agent may call; see `tool-calls`.'),
             Argument('tool_timeout_ms', 'integer', 'body', 'toolTimeoutMs', "How long a call of one waits for a client's answer (default: 10 minutes)."),
             Argument('node', 'string', 'body', 'node', 'Node that runs the session (default: the one that is asked).'),
+            Argument('desktop', 'switch', 'body', 'desktop', 'Let the agent look at the desktop and act on it (docs/computer-use.md).'),
         ),
         '',
     ),
@@ -408,6 +411,272 @@ COMMANDS: tuple[Command, ...] = (
             Argument('skill_name', 'string', 'query', 'skillName', 'Name of the entry.', required=True, is_word=True),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
+        '',
+    ),
+    Command(
+        'desktop', 'status', (), 'GET', '/v1/desktop/status', "Show the desktop's state: what is missing, what runs, and why it stopped.", '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'start', (), 'POST', '/v1/desktop/start', 'Start the desktop. One that runs already stays as it is.', '', 'json', '',
+        (
+            Argument('width', 'integer', 'body', 'width', 'Width in pixels (default 1280).'),
+            Argument('height', 'integer', 'body', 'height', 'Height in pixels (default 800).'),
+            Argument('dpi', 'integer', 'body', 'dpi', 'Dots per inch (default 96).'),
+            Argument('display_num', 'integer', 'body', 'displayNum', 'Display number (default: a free one).'),
+            Argument('recording_fps', 'integer', 'body', 'recordingFps', 'Frames per second of recordings that name none (default 15).'),
+            Argument('state_dir', 'string', 'body', 'stateDir', 'Has no effect: files are in the data directory.'),
+            Argument('stream_frame_rate', 'integer', 'body', 'streamFrameRate', 'Has no effect: it is for WebRTC.'),
+            Argument('stream_video_codec', 'string', 'body', 'streamVideoCodec', 'Has no effect: it is for WebRTC.'),
+            Argument('stream_audio_codec', 'string', 'body', 'streamAudioCodec', 'Has no effect: it is for WebRTC.'),
+            Argument('webrtc_port_range', 'string', 'body', 'webrtcPortRange', 'Has no effect: it is for WebRTC.'),
+        ),
+        'sandbox-agent desktop start\nsandbox-agent desktop start --width 1920 --height 1080',
+    ),
+    Command(
+        'desktop', 'stop', (), 'POST', '/v1/desktop/stop', 'Stop the desktop and every program that was started on it.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'info', (), 'GET', '/v1/desktop/display/info', 'Show the display and its size.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'screenshot', (), 'GET', '/v1/desktop/screenshot', 'Take a picture of the whole desktop.', '', 'content', '',
+        (
+            Argument('format', 'string', 'query', 'format', 'Format of the picture (default: png).', choices=('jpeg', 'png', 'webp')),
+            Argument('quality', 'integer', 'query', 'quality', 'Quality of jpeg and webp (default 85).'),
+            Argument('scale', 'number', 'query', 'scale', 'Size of the picture (default 1).'),
+            Argument('show_cursor', 'switch', 'query', 'showCursor', 'Draw the mouse cursor.'),
+        ),
+        'sandbox-agent desktop screenshot --output screen.png',
+    ),
+    Command(
+        'desktop', 'region', (), 'GET', '/v1/desktop/screenshot/region', 'Take a picture of a part of the desktop.', '', 'content', '',
+        (
+            Argument('x', 'integer', 'query', 'x', 'Pixels from the left edge.', required=True),
+            Argument('y', 'integer', 'query', 'y', 'Pixels from the top edge.', required=True),
+            Argument('width', 'integer', 'query', 'width', 'Width in pixels.', required=True),
+            Argument('height', 'integer', 'query', 'height', 'Height in pixels.', required=True),
+            Argument('format', 'string', 'query', 'format', 'Format of the picture (default: png).', choices=('jpeg', 'png', 'webp')),
+            Argument('quality', 'integer', 'query', 'quality', 'Quality of jpeg and webp (default 85).'),
+            Argument('scale', 'number', 'query', 'scale', 'Size of the picture (default 1).'),
+            Argument('show_cursor', 'switch', 'query', 'showCursor', 'Draw the mouse cursor.'),
+        ),
+        'sandbox-agent desktop region --x 0 --y 0 --width 200 --height 100 --output corner.png',
+    ),
+    Command(
+        'desktop', 'mouse', (), 'GET', '/v1/desktop/mouse/position', 'Show where the mouse is.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'move', (), 'POST', '/v1/desktop/mouse/move', 'Move the mouse.', '', 'json', '',
+        (
+            Argument('x', 'integer', 'body', 'x', 'Pixels from the left edge.', required=True),
+            Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'click', (), 'POST', '/v1/desktop/mouse/click', 'Move the mouse and click.', '', 'json', '',
+        (
+            Argument('x', 'integer', 'body', 'x', 'Pixels from the left edge.', required=True),
+            Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
+            Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+            Argument('click_count', 'integer', 'body', 'clickCount', '2 is a double click (default 1).'),
+        ),
+        'sandbox-agent desktop click --x 640 --y 400',
+    ),
+    Command(
+        'desktop', 'mouse-down', (), 'POST', '/v1/desktop/mouse/down', 'Press a mouse button and hold it.', '', 'json', '',
+        (
+            Argument('x', 'integer', 'body', 'x', 'Where to move first.'),
+            Argument('y', 'integer', 'body', 'y', 'Where to move first.'),
+            Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'mouse-up', (), 'POST', '/v1/desktop/mouse/up', 'Release a mouse button.', '', 'json', '',
+        (
+            Argument('x', 'integer', 'body', 'x', 'Where to move first.'),
+            Argument('y', 'integer', 'body', 'y', 'Where to move first.'),
+            Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'drag', (), 'POST', '/v1/desktop/mouse/drag', 'Press a button at one place and release it at another.', '', 'json', '',
+        (
+            Argument('start_x', 'integer', 'body', 'startX', 'Pixels from the left edge.', required=True),
+            Argument('start_y', 'integer', 'body', 'startY', 'Pixels from the top edge.', required=True),
+            Argument('end_x', 'integer', 'body', 'endX', 'Pixels from the left edge.', required=True),
+            Argument('end_y', 'integer', 'body', 'endY', 'Pixels from the top edge.', required=True),
+            Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'scroll', (), 'POST', '/v1/desktop/mouse/scroll', 'Move the mouse and turn its wheel.', '', 'json', '',
+        (
+            Argument('x', 'integer', 'body', 'x', 'Pixels from the left edge.', required=True),
+            Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
+            Argument('delta_x', 'integer', 'body', 'deltaX', 'Steps to the right; negative to the left.'),
+            Argument('delta_y', 'integer', 'body', 'deltaY', 'Steps down; negative up.'),
+        ),
+        'sandbox-agent desktop scroll --x 640 --y 400 --delta-y 5',
+    ),
+    Command(
+        'desktop', 'type', (), 'POST', '/v1/desktop/keyboard/type', 'Type a text into the window that has the focus.', '', 'json', '',
+        (
+            Argument('text', 'string', 'body', 'text', 'Text in any script; a line feed is Return.', required=True),
+            Argument('delay_ms', 'integer', 'body', 'delayMs', 'Milliseconds between two characters (default 5).'),
+        ),
+        'sandbox-agent desktop type --text "Grüße, 世界"',
+    ),
+    Command(
+        'desktop', 'press', (), 'POST', '/v1/desktop/keyboard/press', 'Press and release a key, or several together.', '', 'json', '',
+        (
+            Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
+            Argument('modifiers', 'json', 'body', 'modifiers', 'Keys to hold meanwhile.'),
+        ),
+        'sandbox-agent desktop press --key Return\nsandbox-agent desktop press --key ctrl+shift+t',
+    ),
+    Command(
+        'desktop', 'key-down', (), 'POST', '/v1/desktop/keyboard/down', 'Press a key and hold it.', '', 'json', '',
+        (
+            Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'key-up', (), 'POST', '/v1/desktop/keyboard/up', 'Release a key.', '', 'json', '',
+        (
+            Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'windows', (), 'GET', '/v1/desktop/windows', 'List the visible windows.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'focused', (), 'GET', '/v1/desktop/windows/focused', 'Show the window that has the focus.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'focus', (), 'POST', '/v1/desktop/windows/{window_id}/focus', 'Raise a window and give it the focus.', '', 'json', '',
+        (
+            Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'move-window', (), 'POST', '/v1/desktop/windows/{window_id}/move', 'Move a window.', '', 'json', '',
+        (
+            Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
+            Argument('x', 'integer', 'body', 'x', 'Left edge of its content.', required=True),
+            Argument('y', 'integer', 'body', 'y', 'Top edge of its content.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'resize-window', (), 'POST', '/v1/desktop/windows/{window_id}/resize', 'Resize a window.', '', 'json', '',
+        (
+            Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
+            Argument('width', 'integer', 'body', 'width', 'Width of its content.', required=True),
+            Argument('height', 'integer', 'body', 'height', 'Height of its content.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'clipboard', (), 'GET', '/v1/desktop/clipboard', "Read the clipboard's text.", '', 'json', '',
+        (
+            Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: what is selected.', choices=('clipboard', 'primary')),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'set-clipboard', (), 'POST', '/v1/desktop/clipboard', 'Copy a text to the clipboard.', '', 'json', '',
+        (
+            Argument('text', 'string', 'body', 'text', 'Text to copy.', required=True),
+            Argument('selection', 'string', 'body', 'selection', '`clipboard` (default) or `primary`.', choices=('clipboard', 'primary')),
+        ),
+        'sandbox-agent desktop set-clipboard --text "copied"',
+    ),
+    Command(
+        'desktop', 'launch', (), 'POST', '/v1/desktop/launch', 'Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.', '', 'json', '',
+        (
+            Argument('app', 'string', 'body', 'app', 'Program: a path, or a name to find on PATH.', required=True),
+            Argument('args', 'list', 'body', 'args', 'Its arguments.'),
+            Argument('wait', 'switch', 'body', 'wait', 'Wait for its first window.'),
+        ),
+        'sandbox-agent desktop launch --app chromium --args=--no-sandbox --args https://example.com',
+    ),
+    Command(
+        'desktop', 'open', (), 'POST', '/v1/desktop/open', 'Open a file or a URL with the program that the machine has for it.', '', 'json', '',
+        (
+            Argument('target', 'string', 'body', 'target', 'Absolute path of a file, or a URL.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'record', (), 'POST', '/v1/desktop/recording/start', 'Start to record the desktop. There is at most one recording at a time.', '', 'json', '',
+        (
+            Argument('fps', 'integer', 'body', 'fps', 'Frames per second.'),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'stop-recording', (), 'POST', '/v1/desktop/recording/stop', 'Finish the recording.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'recordings', (), 'GET', '/v1/desktop/recordings', 'List the recordings, oldest first.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'recording', (), 'GET', '/v1/desktop/recordings/{recording_id}', 'Show a recording.', '', 'json', '',
+        (
+            Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'download-recording', (), 'GET', '/v1/desktop/recordings/{recording_id}/download', 'Download a finished recording (MP4).', '', 'content', '',
+        (
+            Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+        ),
+        'sandbox-agent desktop download-recording rec_1 --output demo.mp4',
+    ),
+    Command(
+        'desktop', 'delete-recording', (), 'DELETE', '/v1/desktop/recordings/{recording_id}', 'Delete a finished recording.', '', 'nothing', '',
+        (
+            Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+        ),
+        '',
+    ),
+    Command(
+        'desktop', 'stream', (), 'GET', '/v1/desktop/stream/status', 'Show whether the live view is on, and how many watch it.', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'start-stream', (), 'POST', '/v1/desktop/stream/start', 'Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).', '', 'json', '',
+        (),
+        '',
+    ),
+    Command(
+        'desktop', 'stop-stream', (), 'POST', '/v1/desktop/stream/stop', 'Turn the live view off. Viewers are disconnected.', '', 'json', '',
+        (),
         '',
     ),
     Command(

@@ -23,6 +23,7 @@ from ..errors import (
     TokenInvalid,
 )
 from ..ops import OPERATIONS
+from ..ops.desktop import LIVE_VIEW, live_view
 from ..ops.operation import Dialogue, Download, Operation, Stream, Watched
 from ..runtime.daemon import Daemon
 from .answers import BrokenOff, send_bytes, send_download, send_problem, send_result, send_stream
@@ -127,6 +128,8 @@ class App:
         else:
             query = query_of(scope)
             self._check_token(scope, headers, query, operation)
+        if path == LIVE_VIEW:
+            raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
         if methods is None:
             raise NotFound(f"there is nothing at {path}")
         if operation is None:
@@ -217,7 +220,7 @@ class App:
 
     def is_dialogue(self, path: str) -> bool:
         """Whether this path accepts WebSockets."""
-        if path == ACP_ROOT:
+        if path in (ACP_ROOT, LIVE_VIEW):
             return True
         operation = (self._find(path)[0] or {}).get("GET")
         return operation is not None and operation.response is Dialogue
@@ -236,6 +239,11 @@ class App:
                 self._check_token(scope, dict(scope["headers"]), query, None, is_socket=True)
                 await send({"type": "websocket.accept", "headers": [connection_header()]})
                 await self._acp().converse(socket, query.get("agent"))
+            elif scope["path"] == LIVE_VIEW:
+                self._check_token(scope, dict(scope["headers"]), query, None, is_socket=True)
+                viewer = live_view(self._daemon)
+                await send({"type": "websocket.accept"})
+                await viewer.run(socket)
             else:
                 dialogue = await self._begin_dialogue(scope, query)
                 await send({"type": "websocket.accept"})

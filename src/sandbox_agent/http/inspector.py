@@ -16,10 +16,10 @@ from .gate import HeaderList
 FOLDER = Path(__file__).with_name("ui")
 ROOT = "/ui/"
 
-# The page may call any daemon that the user enters, and shows images fetched with the token; scripts and styles come
-# only from its own files.
+# The page may call any daemon that the user enters, and shows images fetched with the token, or drawn from the stream of a
+# desktop; scripts and styles come only from its own files.
 POLICY = (
-    b"default-src 'self'; connect-src 'self' http: https: ws: wss:; img-src 'self' blob:; object-src 'none'; "
+    b"default-src 'self'; connect-src 'self' http: https: ws: wss:; img-src 'self' blob: data:; object-src 'none'; "
     b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS: HeaderList = [

@@ -16,6 +16,7 @@ GROUPS = {
     "fs": "List, read, write, search and watch files on the daemon's machine.",
     "processes": "Run processes and terminals on the daemon's machine.",
     "nodes": "List the daemons that share the log, and fence one.",
+    "desktop": "A virtual desktop on the daemon's machine: look at it, act on it, record it.",
     "usage": "Show what turns have spent.",
     "system": "Health and metrics of the daemon.",
 }

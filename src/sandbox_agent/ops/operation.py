@@ -16,7 +16,14 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from ..errors import UNEXPECTED, Internal, InvalidRequest, SandboxAgentError, found_by_validation
+from ..errors import (
+    UNEXPECTED,
+    DesktopInvalidAction,
+    Internal,
+    InvalidRequest,
+    SandboxAgentError,
+    found_by_validation,
+)
 from ..processes.following import LogFollowing
 from ..processes.terminal import Viewer
 from ..runtime.daemon import Daemon
@@ -214,21 +221,22 @@ class Operation(Struct, frozen=True, dict=True):
         try:
             return msgspec.convert(fields, self.request, strict=strict)
         except msgspec.ValidationError as error:
-            raise _refusal(self.request, str(error)) from None
+            raise self._refusal(str(error)) from None
+
+    def _refusal(self, text: str) -> SandboxAgentError:
+        # Clients of the desktop know another problem for a bad value.
+        problem = DesktopInvalidAction if DesktopInvalidAction in self.errors else InvalidRequest
+        reason, name = found_by_validation(text)
+        if " matching regex " in reason:
+            # Say what is allowed in words rather than as a regular expression.
+            return problem(f"invalid `{name}`. {_description(self.request, name)}", field=name)
+        return problem(reason if reason == text else f"`{name}`: {reason}", field=name or None)
 
 
 def _place_of(name: str, method: Method, request: type[Struct]) -> Runs:
     if "session_id" not in request.__struct_fields__:
         return "here"
     return "anywhere" if method == "GET" and name.partition(".")[0] not in AT_THE_OWNER else "owner"
-
-
-def _refusal(request: type[Struct], text: str) -> InvalidRequest:
-    reason, name = found_by_validation(text)
-    if " matching regex " in reason:
-        # Say what is allowed in words rather than as a regular expression.
-        return InvalidRequest(f"invalid `{name}`. {_description(request, name)}", field=name)
-    return InvalidRequest(reason if reason == text else f"`{name}`: {reason}", field=name or None)
 
 
 def _description(request: type[Struct], name: str) -> str:

@@ -15,6 +15,7 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     Conflict,
+    DesktopRuntimeFailed,
     IdempotencyMismatch,
     InstallFailed,
     InvalidRequest,
@@ -118,6 +119,9 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     node: Annotated[
         NodeName | None, Meta(description="Node that runs the session (default: the one that is asked).")
     ] = None
+    desktop: Annotated[
+        bool, Meta(description="Let the agent look at the desktop and act on it (docs/computer-use.md).")
+    ] = False
 
 
 class CreateSession(SessionSettings, frozen=True, kw_only=True):
@@ -191,6 +195,7 @@ CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     AgentProcessExited,
     StreamError,
     Unavailable,
+    DesktopRuntimeFailed,
     Timeout,
 )
 
@@ -248,6 +253,7 @@ async def create_session(
         limits=request.limits,
         tools=request.tools,
         tool_timeout_ms=request.tool_timeout_ms,
+        desktop=request.desktop,
         callers=callers,
     )
     native_id, problem = created.native_id, created.problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .modes import STATUS, is_client_tool, out_of_plan, plan_answer, remember
+from .modes import STATUS, is_client_tool, only_looks, out_of_plan, plan_answer, remember
 from .rules import Rules
 from .verdicts import Verdict, denial, told_settings, verdict
 
@@ -12,6 +12,7 @@ __all__ = [
     "Verdict",
     "denial",
     "is_client_tool",
+    "only_looks",
     "out_of_plan",
     "plan_answer",
     "remember",

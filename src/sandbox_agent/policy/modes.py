@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
 from ..agents.scribe import Ask
 from ..agents.titles import mcp_title
+from ..schema.desktop import DESKTOP_SERVER, LOOKING_TOOLS
 from ..schema.events import PermissionStatus
 from ..schema.inputs import Answer, Rule, Settings
 from ..schema.tools import CLIENT_SERVER, Tool
@@ -73,11 +74,20 @@ def remembers(ask: Ask, remembered: tuple[Rule, ...]) -> bool:
 
 def is_client_tool(ask: Ask, tools: Iterable[Tool]) -> bool:
     """Whether the agent asks to call a tool of the client, who can refuse the call itself."""
+    return _is_of(ask, CLIENT_SERVER, [tool.name for tool in tools])
+
+
+def only_looks(ask: Ask) -> bool:
+    """Whether the agent asks to look at the desktop."""
+    return _is_of(ask, DESKTOP_SERVER, LOOKING_TOOLS)
+
+
+def _is_of(ask: Ask, server: str, tools: Collection[str]) -> bool:
     kind = ask.tool_kind or ask.kind
     if kind not in ("mcp", "other"):
         return False
-    names = {mcp_title(CLIENT_SERVER, tool.name) for tool in tools}
-    written = {form.format(CLIENT_SERVER, tool.name) for form in _MCP_NAMES for tool in tools}
+    names = {mcp_title(server, tool) for tool in tools}
+    written = {form.format(server, tool) for form in _MCP_NAMES for tool in tools}
     # The title of another tool is what the model wrote, such as the path of a program.
     return (kind == "mcp" and ask.title in names) or ask.action in written
 

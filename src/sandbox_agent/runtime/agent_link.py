@@ -16,6 +16,7 @@ import msgspec
 from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFailed
 from ..agents.scribe import Scribe
 from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
+from ..schema.desktop import DESKTOP_SERVER
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
 from ..schema.inputs import McpServer, Settings
@@ -41,6 +42,7 @@ from .session_door import SessionDoor
 
 if TYPE_CHECKING:
     from .client_tools import ClientTools
+    from .desktop_tools import DesktopSocket
     from .live import LiveSession
 
 logger = logging.getLogger("sandbox_agent.link")
@@ -68,6 +70,7 @@ class AgentLink:
         self._conversation: Conversation | None = None
         self._opened: asyncio.Future[None] | None = None
         self._tools: ClientTools | None = None
+        self._desktop: DesktopSocket | None = None
         self._door: SessionDoor | None = None
         self._our_servers: dict[str, McpServer] = {}
         self._failing = False
@@ -124,6 +127,8 @@ class AgentLink:
         agent = live.agent
         if live.tools:
             await self._offer_tools()
+        if live.uses_desktop:
+            await self._offer_desktop()
         await self._open_door()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
@@ -166,6 +171,14 @@ class AgentLink:
         self._tools = tools = ClientTools(live.tools, live.tool_timeout_ms, self.attempt, self._tell)
         self._our_servers[CLIENT_SERVER] = await tools.open(live.sessions.hosts.instance)
 
+    async def _offer_desktop(self) -> None:
+        from ..desktop.tools import DesktopTools
+        from .desktop_tools import DesktopSocket
+
+        sessions = self._live.sessions
+        self._desktop = desktop = DesktopSocket(DesktopTools(sessions.desktop()))
+        self._our_servers[DESKTOP_SERVER] = await desktop.open(sessions.hosts.instance)
+
     async def _open_door(self) -> None:
         """Let the agent start other sessions, if its client configured that."""
         sessions, servers = self._live.sessions, self._live.secrets.mcp
@@ -185,6 +198,13 @@ class AgentLink:
         host, self._host = self._host, None
         conversation, self._conversation = self._conversation, None
         self._close_sockets()
+        await asyncio.gather(self._leave_desktop(), self._release_host(host, conversation))
+
+    async def _leave_desktop(self) -> None:
+        if self._desktop is not None:
+            await self._desktop.end()
+
+    async def _release_host(self, host: Host | None, conversation: Conversation | None) -> None:
         if host is None:
             return
         try:
@@ -197,6 +217,8 @@ class AgentLink:
     def _close_sockets(self) -> None:
         if self._tools is not None:
             self._tools.close()
+        if self._desktop is not None:
+            self._desktop.close()
         if self._door is not None:
             self._door.close()
 
@@ -249,6 +271,8 @@ class AgentLink:
         host, self._host, conversation = self._host, None, self._conversation
         self._conversation = None
         self._close_sockets()
+        if self._desktop is not None:
+            self._live.spawn(self._leave_desktop())
         if host is not None:
             host.expect_no_more()
         opened = self._opened

@@ -154,6 +154,7 @@ class Cluster:
         self._spawn(self._rejoin())
 
     async def _rejoin(self) -> None:
+        self._closing.clear()
         await self._sessions.lose_all()
         await self.join()
         await self._sessions.resume()
@@ -211,6 +212,7 @@ class Cluster:
         strange = [
             left.session_id for left in abandoned if left.is_open and not self._may_continue(left.home)
         ]
+        strange += self._closing.difference(strange)  # those that could not be closed before
         for start in range(0, len(strange), SEVERAL):
             await self._close(strange[start : start + SEVERAL])
 
@@ -245,8 +247,11 @@ class Cluster:
         with contextlib.suppress(SandboxAgentError):
             await self._ask(lambda: self._store.release([session_id]))
 
-    def require_known(self) -> None:
+    def require_usable(self, session_id: str) -> None:
+        """Refuse a command at once that would have to wait for an outage, or come between a close and its release."""
         self._log.require_known()
+        if session_id in self._closing:
+            raise _closes(session_id)
 
     async def own(self, session_id: str) -> None:
         """Make this node run the session. Raises `Elsewhere` if another one does, or why none can."""
@@ -262,7 +267,7 @@ class Cluster:
 
     async def owner(self, session_id: str) -> Owner:
         if session_id in self._closing:
-            raise Unavailable("the session's node is gone", retryAfter=1, sessionId=session_id)
+            raise _closes(session_id)
         owner = await self._ask(lambda: self._store.owner(session_id))
         if owner is None:
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
@@ -390,6 +395,10 @@ class Cluster:
             return await self._log.ask(question)
         except Fenced:
             raise Unavailable("this node was fenced and joins the log again", retryAfter=1) from None
+
+
+def _closes(session_id: str) -> Unavailable:
+    return Unavailable("the session's node is gone", retryAfter=1, sessionId=session_id)
 
 
 def _state_of(node: Node) -> NodeState:

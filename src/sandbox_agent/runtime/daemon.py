@@ -25,6 +25,8 @@ from ..errors import (
     AgentNotInstalled,
     AgentProcessExited,
     Conflict,
+    InvalidRequest,
+    PermissionDenied,
     SandboxAgentError,
     SessionAlreadyExists,
     Unavailable,
@@ -38,6 +40,7 @@ from ..install.version import LATEST, check_version
 from ..policy.rules import Rules
 from ..processes.guarded import sweep
 from ..processes.processes import Processes
+from ..schema.desktop import DESKTOP_SERVER
 from ..schema.features import Catalogue, Command, Mode
 from ..schema.inputs import Settings
 from ..schema.limits import Limits
@@ -61,12 +64,13 @@ from .installs import InstallRequest, Installs
 from .locks import Locks
 from .log import Log
 from .mcp import granted, servers_for
-from .private_folder import remove_leftovers
+from .private_folder import private_folder, remove_leftovers
 from .programs import Program, Programs
 from .sessions import Sessions
 from .tool_schemas import check_tools
 
 if TYPE_CHECKING:
+    from ..desktop.desktop import Desktop
     from .cluster import Cluster
     from .courier import Carriage
 
@@ -142,6 +146,7 @@ class Daemon:
             self.provide,
             self.spawn,
             world,
+            lambda: self.desktop,
         )
         self.node_name = config.node_name or re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:64]
         self.cluster = self._cluster() if store.is_shared else None
@@ -192,6 +197,8 @@ class Daemon:
         """Accept no new work, give running turns a short grace period, then write and end everything."""
         self.draining = True
         self.installs.stop()
+        if "desktop" in self.__dict__:
+            await self.desktop.stop()  # before its processes, so that a recording is finished
         await self.processes.stop()
         if self.broken.done():
             await self.sessions.lose_all()
@@ -210,6 +217,14 @@ class Daemon:
             await self.cluster.leave()
         await self.log.close()
         self._data.close()
+
+    @functools.cached_property
+    def desktop(self) -> Desktop:
+        """Loaded by the first request for it: most daemons never have one."""
+        from ..desktop.desktop import Desktop
+
+        make_folder = functools.partial(private_folder, self._instance)
+        return Desktop(self.processes, self.folder / "desktop", make_folder, self.spawn, self.world)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a background task. The daemon owns it and logs what it raises."""
@@ -256,6 +271,7 @@ class Daemon:
         limits: Limits | None = None,
         tools: tuple[Tool, ...] = (),
         tool_timeout_ms: int | None = None,
+        desktop: bool = False,
         callers: tuple[str, ...] = (),
     ) -> Created:
         """Create a session and start its agent. If this raises, nothing was created; a returned error ended the session."""
@@ -270,6 +286,8 @@ class Daemon:
         secrets = msgspec.structs.replace(secrets, mcp={**config.mcp, **secrets.mcp})
         self._check_servers(agent, settings, secrets)
         self.log.store.require_place_for(secrets)
+        if desktop:
+            self._check_desktop(agent, secrets)
         if await self.sessions.exists(session_id):
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
         program = await self.provide(agent, pinned_version)
@@ -296,6 +314,7 @@ class Daemon:
             limits=(limits or Limits()).applied_to(self.config.limits),
             tools=tools,
             tool_timeout_ms=tool_timeout_ms,
+            desktop=desktop,
             folder=folder,
             callers=callers,
         )
@@ -314,6 +333,17 @@ class Daemon:
         except BaseException:
             await self.attachments.remove(folder)
             raise
+
+    def _check_desktop(self, agent: Agent, secrets: Secrets) -> None:
+        if self.config.no_processes:
+            raise PermissionDenied("this daemon was started with --no-processes")
+        if not agent.capabilities.mcp_tools:
+            raise InvalidRequest(
+                f"{agent.title} takes no MCP servers, so it cannot use the desktop", field="desktop"
+            )
+        if DESKTOP_SERVER in secrets.mcp:
+            raise InvalidRequest(f"`{DESKTOP_SERVER}` is the name of the server for `desktop`", field="mcp")
+        self.desktop.require_programs()
 
     def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
         """Refuse MCP servers that the agent could not be told of, or that lack a variable."""

@@ -103,6 +103,10 @@ class LiveSession:
         return self._core.record.tools
 
     @property
+    def uses_desktop(self) -> bool:
+        return self._core.record.desktop
+
+    @property
     def tool_timeout_ms(self) -> int | None:
         return self._core.record.tool_timeout_ms
 
@@ -136,6 +140,11 @@ class LiveSession:
 
     def refuse_callers(self, problem: SandboxAgentError) -> None:
         self._callers.refuse_all(problem)
+
+    @property
+    def is_settled(self) -> bool:
+        """Everything the session has done so far is written."""
+        return self._core.last == self._core.committed and not self.is_dropped
 
     async def settled(self) -> None:
         """Wait until everything the session has done so far is written, or cannot be for now."""

@@ -40,6 +40,7 @@ from .programs import Program
 from .session_door import Welcome
 
 if TYPE_CHECKING:
+    from ..desktop.desktop import Desktop
     from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.sessions")
@@ -73,6 +74,7 @@ class Sessions:
         provide: Provide,
         spawn: Spawn,
         world: World,
+        desktop: Callable[[], Desktop],
     ) -> None:
         self.config = config
         self.log = log
@@ -82,6 +84,7 @@ class Sessions:
         self.spawn = spawn
         self.cluster: Cluster | None = None
         """The other nodes that share the log, if it is shared."""
+        self.desktop = desktop
         self._agents = agents
         self._world = world
         self._limits = Limits(idle=config.idle_seconds)
@@ -274,7 +277,7 @@ class Sessions:
     async def _load(self, session_id: str) -> LiveSession:
         """The session in memory, pinned until `_unpin`."""
         if self.cluster is not None:
-            self.cluster.require_known()
+            self.cluster.require_usable(session_id)
         live = self._live.get(session_id)
         if live is None:
             async with self._locks.hold(session_id):
@@ -405,12 +408,12 @@ class Sessions:
         """Close what is open in a session of a node that is gone, and start nothing."""
         async with self._locks.hold(session_id):
             await self._settle(session_id)
-            if session_id in self._live:
-                return
-            live = await self._restore(session_id, only_closes=True)
+            live = self._live.get(session_id) or await self._restore(session_id, only_closes=True)
             live.pins += 1
         try:
             await live.settled()
+            if not live.is_settled:
+                raise self.log.unavailable()
         finally:
             self._unpin(live)
 

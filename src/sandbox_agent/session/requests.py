@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..agents.scribe import Ask, Pending
 from ..errors import Conflict, InvalidRequest, NotFound, PermissionDenied
 from ..policy import (
@@ -10,6 +12,7 @@ from ..policy import (
     Verdict,
     denial,
     is_client_tool,
+    only_looks,
     out_of_plan,
     plan_answer,
     remember,
@@ -55,6 +58,8 @@ def judge(core: Core) -> list[GiveDecision | GiveAnswer]:
 def _judge(core: Core, ask: Ask) -> Verdict | None:
     record = core.record
     trusted = is_client_tool(ask, record.tools)
+    if record.desktop and only_looks(ask):
+        ask, trusted = msgspec.structs.replace(ask, kind="read"), True
     return verdict(_request(core, ask), record.settings, rules_of(core), record.rules, trusted=trusted)
 
 

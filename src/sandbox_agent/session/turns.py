@@ -133,6 +133,8 @@ def _began(core: Core, turn: str) -> None:
     """The agent began a turn by itself. A message that was about to start stays in the queue."""
     if isinstance(core.phase, Idle | Starting):
         core.enter(Running(turn))
+        if core.cancels:  # they came when the message was about to start, and may not wait for this turn
+            cancel_turn(core)
 
 
 def over(core: Core, number: int) -> None:
@@ -179,17 +181,15 @@ def steered(core: Core, input: Steered) -> None:
 
 
 def cancel(core: Core, command: Cancel) -> None:
+    if not isinstance(core.phase, (Starting, *WITH_TURN)):
+        core.answer(command.id)
+        return
+    core.cancels = (*core.cancels, command)
     match core.phase:
-        case Handing() | Starting(_, None) | Cancelling():
-            core.cancels = (*core.cancels, command)
         case Starting(_, QueuedMessage() as message):
-            core.cancels = (command,)
             _cancel_start(core, message)
         case Reopening() | Running():
-            core.cancels = (command,)
             cancel_turn(core)
-        case _:
-            core.answer(command.id)
 
 
 def _cancel_start(core: Core, message: QueuedMessage) -> None:

@@ -84,6 +84,8 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     """Tools of the client that the agent may call."""
     tool_timeout_ms: int | None = None
     """How long a call of one waits for its result; None for the default."""
+    desktop: bool = False
+    """The agent may use the desktop."""
     folder: str = ""
     """The folder of the session's files: a random name, so that a later session with the same id never sees them."""
     home: str = ""

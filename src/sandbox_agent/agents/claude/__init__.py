@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ...schema.desktop import DESKTOP_SERVER
 from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ...schema.tools import CLIENT_SERVER
@@ -120,4 +121,4 @@ def _mcp_server(name: str, server: McpServer) -> dict[str, Any]:
         return {"type": server.transport or "http", "url": server.url, "headers": server.headers, **timeout}
     entry = {"type": "stdio", "command": server.command, "args": server.args, "env": server.env, **timeout}
     # By default the model must search for MCP tools before it can call them.
-    return {**entry, "alwaysLoad": True} if name == CLIENT_SERVER else entry
+    return {**entry, "alwaysLoad": True} if name in (CLIENT_SERVER, DESKTOP_SERVER) else entry

@@ -26,6 +26,21 @@ from ...schema.answers import (
     ToolCallList,
 )
 from ...schema.changes import ChangeList, Reverted
+from ...schema.desktop import (
+    ClipboardText,
+    DesktopDone,
+    DesktopStatus,
+    DisplayInfo,
+    KeyModifiers,
+    LaunchedApp,
+    MousePosition,
+    OpenedTarget,
+    RecordingInfo,
+    RecordingList,
+    StreamStatus,
+    WindowInfo,
+    WindowList,
+)
 from ...schema.files import (
     EntryPage,
     FileAction,
@@ -197,6 +212,7 @@ class Sessions(Guard):
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
         node: str | None = None,
+        desktop: bool = False,
     ) -> Session:
         """Create a session with the given id and start its agent.
 
@@ -221,10 +237,11 @@ class Sessions(Guard):
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
         - `node`: Node that runs the session (default: the one that is asked).
+        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.md).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
-        `Unavailable`, `Timeout`.
+        `Unavailable`, `DesktopRuntimeFailed`, `Timeout`.
         """
         return self._client.create_session(
             session_id,
@@ -246,6 +263,7 @@ class Sessions(Guard):
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
                 "node": node,
+                "desktop": desktop,
             },
         )
 
@@ -269,6 +287,7 @@ class Sessions(Guard):
         tools: Sequence[ToolSource] = (),
         tool_timeout_ms: int | None = None,
         node: str | None = None,
+        desktop: bool = False,
     ) -> Session:
         """Create a session with a generated id.
 
@@ -292,10 +311,11 @@ class Sessions(Guard):
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
         - `node`: Node that runs the session (default: the one that is asked).
+        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.md).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
-        `Unavailable`, `Timeout`.
+        `Unavailable`, `DesktopRuntimeFailed`, `Timeout`.
         """
         return self._client.create_session(
             None,
@@ -317,6 +337,7 @@ class Sessions(Guard):
                 "tools": tools,
                 "toolTimeoutMs": tool_timeout_ms,
                 "node": node,
+                "desktop": desktop,
             },
         )
 
@@ -1780,6 +1801,545 @@ class Nodes(Guard):
         self._client.send(call("POST", f"/v1/nodes/{segment(name)}/fence"))
 
 
+class Desktop(Guard):
+    """A virtual desktop on the daemon's machine: look at it, act on it, record it."""
+
+    def __init__(self, client: SandboxAgent) -> None:
+        self._client = client
+
+    def status(self) -> DesktopStatus:
+        """Show the desktop's state: what is missing, what runs, and why it stopped.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/status"), DesktopStatus)
+
+    def start(
+        self,
+        *,
+        width: int | None = None,
+        height: int | None = None,
+        dpi: int | None = None,
+        display_num: int | None = None,
+        recording_fps: int | None = None,
+        state_dir: str | None = None,
+        stream_frame_rate: int | None = None,
+        stream_video_codec: str | None = None,
+        stream_audio_codec: str | None = None,
+        webrtc_port_range: str | None = None,
+    ) -> DesktopStatus:
+        """Start the desktop. One that runs already stays as it is.
+
+        - `width`: Width in pixels (default 1280).
+        - `height`: Height in pixels (default 800).
+        - `dpi`: Dots per inch (default 96).
+        - `display_num`: Display number (default: a free one).
+        - `recording_fps`: Frames per second of recordings that name none (default 15).
+        - `state_dir`: Has no effect: files are in the data directory.
+        - `stream_frame_rate`: Has no effect: it is for WebRTC.
+        - `stream_video_codec`: Has no effect: it is for WebRTC.
+        - `stream_audio_codec`: Has no effect: it is for WebRTC.
+        - `webrtc_port_range`: Has no effect: it is for WebRTC.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/start",
+                body={
+                    "width": width,
+                    "height": height,
+                    "dpi": dpi,
+                    "displayNum": display_num,
+                    "recordingFps": recording_fps,
+                    "stateDir": state_dir,
+                    "streamFrameRate": stream_frame_rate,
+                    "streamVideoCodec": stream_video_codec,
+                    "streamAudioCodec": stream_audio_codec,
+                    "webrtcPortRange": webrtc_port_range,
+                },
+                repeatable=False,
+            ),
+            DesktopStatus,
+        )
+
+    def stop(self) -> DesktopStatus:
+        """Stop the desktop and every program that was started on it.
+
+        Raises `PermissionDenied`, `Unavailable`.
+        """
+        return self._client.ask(call("POST", "/v1/desktop/stop"), DesktopStatus)
+
+    def info(self) -> DisplayInfo:
+        """Show the display and its size.
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/display/info"), DisplayInfo)
+
+    def screenshot(
+        self,
+        *,
+        format: Literal["png", "jpeg", "webp"] | None = None,
+        quality: int | None = None,
+        scale: float | None = None,
+        show_cursor: bool | None = None,
+    ) -> Answer:
+        """Take a picture of the whole desktop.
+
+        - `format`: Format of the picture (default: png).
+        - `quality`: Quality of jpeg and webp (default 85).
+        - `scale`: Size of the picture (default 1).
+        - `show_cursor`: Draw the mouse cursor.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.send(
+            call(
+                "GET",
+                "/v1/desktop/screenshot",
+                query={"format": format, "quality": quality, "scale": scale, "showCursor": show_cursor},
+            )
+        )
+
+    def region(
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        *,
+        format: Literal["png", "jpeg", "webp"] | None = None,
+        quality: int | None = None,
+        scale: float | None = None,
+        show_cursor: bool | None = None,
+    ) -> Answer:
+        """Take a picture of a part of the desktop.
+
+        - `x`: Pixels from the left edge.
+        - `y`: Pixels from the top edge.
+        - `width`: Width in pixels.
+        - `height`: Height in pixels.
+        - `format`: Format of the picture (default: png).
+        - `quality`: Quality of jpeg and webp (default 85).
+        - `scale`: Size of the picture (default 1).
+        - `show_cursor`: Draw the mouse cursor.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.send(
+            call(
+                "GET",
+                "/v1/desktop/screenshot/region",
+                query={
+                    "x": x,
+                    "y": y,
+                    "width": width,
+                    "height": height,
+                    "format": format,
+                    "quality": quality,
+                    "scale": scale,
+                    "showCursor": show_cursor,
+                },
+            )
+        )
+
+    def mouse(self) -> MousePosition:
+        """Show where the mouse is.
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/mouse/position"), MousePosition)
+
+    def move(self, x: int, y: int) -> MousePosition:
+        """Move the mouse.
+
+        - `x`: Pixels from the left edge.
+        - `y`: Pixels from the top edge.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/mouse/move", body={"x": x, "y": y}, repeatable=False), MousePosition
+        )
+
+    def click(
+        self,
+        x: int,
+        y: int,
+        *,
+        button: Literal["left", "middle", "right"] | None = None,
+        click_count: int | None = None,
+    ) -> MousePosition:
+        """Move the mouse and click.
+
+        - `x`: Pixels from the left edge.
+        - `y`: Pixels from the top edge.
+        - `button`: Mouse button (default: left).
+        - `click_count`: 2 is a double click (default 1).
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/mouse/click",
+                body={"x": x, "y": y, "button": button, "clickCount": click_count},
+                repeatable=False,
+            ),
+            MousePosition,
+        )
+
+    def mouse_down(
+        self,
+        *,
+        x: int | None = None,
+        y: int | None = None,
+        button: Literal["left", "middle", "right"] | None = None,
+    ) -> MousePosition:
+        """Press a mouse button and hold it.
+
+        - `x`: Where to move first.
+        - `y`: Where to move first.
+        - `button`: Mouse button (default: left).
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/mouse/down", body={"x": x, "y": y, "button": button}, repeatable=False),
+            MousePosition,
+        )
+
+    def mouse_up(
+        self,
+        *,
+        x: int | None = None,
+        y: int | None = None,
+        button: Literal["left", "middle", "right"] | None = None,
+    ) -> MousePosition:
+        """Release a mouse button.
+
+        - `x`: Where to move first.
+        - `y`: Where to move first.
+        - `button`: Mouse button (default: left).
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/mouse/up", body={"x": x, "y": y, "button": button}, repeatable=False),
+            MousePosition,
+        )
+
+    def drag(
+        self,
+        start_x: int,
+        start_y: int,
+        end_x: int,
+        end_y: int,
+        *,
+        button: Literal["left", "middle", "right"] | None = None,
+    ) -> MousePosition:
+        """Press a button at one place and release it at another.
+
+        - `start_x`: Pixels from the left edge.
+        - `start_y`: Pixels from the top edge.
+        - `end_x`: Pixels from the left edge.
+        - `end_y`: Pixels from the top edge.
+        - `button`: Mouse button (default: left).
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/mouse/drag",
+                body={"startX": start_x, "startY": start_y, "endX": end_x, "endY": end_y, "button": button},
+                repeatable=False,
+            ),
+            MousePosition,
+        )
+
+    def scroll(
+        self, x: int, y: int, *, delta_x: int | None = None, delta_y: int | None = None
+    ) -> MousePosition:
+        """Move the mouse and turn its wheel.
+
+        - `x`: Pixels from the left edge.
+        - `y`: Pixels from the top edge.
+        - `delta_x`: Steps of the wheel.
+        - `delta_y`: Steps of the wheel.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/mouse/scroll",
+                body={"x": x, "y": y, "deltaX": delta_x, "deltaY": delta_y},
+                repeatable=False,
+            ),
+            MousePosition,
+        )
+
+    def type(self, text: str, *, delay_ms: int | None = None) -> DesktopDone:
+        """Type a text into the window that has the focus.
+
+        - `text`: Text in any script; a line feed is Return.
+        - `delay_ms`: Milliseconds between two characters (default 5).
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/keyboard/type",
+                body={"text": text, "delayMs": delay_ms},
+                repeatable=False,
+            ),
+            DesktopDone,
+        )
+
+    def press(self, key: str, *, modifiers: KeyModifiers | None = None) -> DesktopDone:
+        """Press and release a key, or several together.
+
+        - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+        - `modifiers`: Keys to hold meanwhile.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                "/v1/desktop/keyboard/press",
+                body={"key": key, "modifiers": modifiers},
+                repeatable=False,
+            ),
+            DesktopDone,
+        )
+
+    def key_down(self, key: str) -> DesktopDone:
+        """Press a key and hold it.
+
+        - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/keyboard/down", body={"key": key}, repeatable=False), DesktopDone
+        )
+
+    def key_up(self, key: str) -> DesktopDone:
+        """Release a key.
+
+        - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/keyboard/up", body={"key": key}, repeatable=False), DesktopDone
+        )
+
+    def windows(self) -> WindowList:
+        """List the visible windows.
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/windows"), WindowList)
+
+    def focused(self) -> WindowInfo:
+        """Show the window that has the focus.
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/windows/focused"), WindowInfo)
+
+    def focus(self, window_id: str) -> WindowInfo:
+        """Raise a window and give it the focus.
+
+        - `window_id`: Id of the window.
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        """
+        return self._client.ask(call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus"), WindowInfo)
+
+    def move_window(self, window_id: str, x: int, y: int) -> WindowInfo:
+        """Move a window.
+
+        - `window_id`: Id of the window.
+        - `x`: Left edge of its content.
+        - `y`: Top edge of its content.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `WindowNotFound`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/desktop/windows/{segment(window_id)}/move",
+                body={"x": x, "y": y},
+                repeatable=False,
+            ),
+            WindowInfo,
+        )
+
+    def resize_window(self, window_id: str, width: int, height: int) -> WindowInfo:
+        """Resize a window.
+
+        - `window_id`: Id of the window.
+        - `width`: Width of its content.
+        - `height`: Height of its content.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `WindowNotFound`.
+        """
+        return self._client.ask(
+            call(
+                "POST",
+                f"/v1/desktop/windows/{segment(window_id)}/resize",
+                body={"width": width, "height": height},
+                repeatable=False,
+            ),
+            WindowInfo,
+        )
+
+    def clipboard(self, *, selection: Literal["clipboard", "primary"] | None = None) -> ClipboardText:
+        """Read the clipboard's text.
+
+        - `selection`: `clipboard` (default), or `primary`: what is selected.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `PayloadTooLarge`.
+        """
+        return self._client.ask(
+            call("GET", "/v1/desktop/clipboard", query={"selection": selection}), ClipboardText
+        )
+
+    def set_clipboard(
+        self, text: str, *, selection: Literal["clipboard", "primary"] | None = None
+    ) -> DesktopDone:
+        """Copy a text to the clipboard.
+
+        - `text`: Text to copy.
+        - `selection`: `clipboard` (default) or `primary`.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        """
+        return self._client.ask(
+            call(
+                "POST", "/v1/desktop/clipboard", body={"text": text, "selection": selection}, repeatable=False
+            ),
+            DesktopDone,
+        )
+
+    def launch(self, app: str, *, args: Sequence[str] | None = None, wait: bool | None = None) -> LaunchedApp:
+        """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.
+
+        - `app`: Program: a path, or a name to find on PATH.
+        - `args`: Its arguments.
+        - `wait`: Wait for its first window.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`, `Unavailable`, `AppNotFound`.
+        """
+        return self._client.ask(
+            call(
+                "POST", "/v1/desktop/launch", body={"app": app, "args": args, "wait": wait}, repeatable=False
+            ),
+            LaunchedApp,
+        )
+
+    def open(self, target: str) -> OpenedTarget:
+        """Open a file or a URL with the program that the machine has for it.
+
+        - `target`: Absolute path of a file, or a URL.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/open", body={"target": target}, repeatable=False), OpenedTarget
+        )
+
+    def record(self, *, fps: int | None = None) -> RecordingInfo:
+        """Start to record the desktop. There is at most one recording at a time.
+
+        - `fps`: Frames per second.
+
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(
+            call("POST", "/v1/desktop/recording/start", body={"fps": fps}, repeatable=False), RecordingInfo
+        )
+
+    def stop_recording(self) -> RecordingInfo:
+        """Finish the recording.
+
+        Raises `PermissionDenied`, `Conflict`, `Unavailable`.
+        """
+        return self._client.ask(call("POST", "/v1/desktop/recording/stop"), RecordingInfo)
+
+    def recordings(self) -> RecordingList:
+        """List the recordings, oldest first.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/recordings"), RecordingList)
+
+    def recording(self, recording_id: str) -> RecordingInfo:
+        """Show a recording.
+
+        - `recording_id`: Id of the recording, e.g. `rec_1`.
+
+        Raises `PermissionDenied`, `NotFound`.
+        """
+        return self._client.ask(call("GET", f"/v1/desktop/recordings/{segment(recording_id)}"), RecordingInfo)
+
+    def download_recording(self, recording_id: str) -> Download:
+        """Download a finished recording (MP4).
+
+        - `recording_id`: Id of the recording, e.g. `rec_1`.
+
+        Raises `PermissionDenied`, `NotFound`, `Conflict`.
+        """
+        return Download(
+            self._client.transport, call("GET", f"/v1/desktop/recordings/{segment(recording_id)}/download")
+        )
+
+    def delete_recording(self, recording_id: str) -> None:
+        """Delete a finished recording.
+
+        - `recording_id`: Id of the recording, e.g. `rec_1`.
+
+        Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
+        """
+        self._client.send(call("DELETE", f"/v1/desktop/recordings/{segment(recording_id)}", settled=404))
+
+    def stream(self) -> StreamStatus:
+        """Show whether the live view is on, and how many watch it.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("GET", "/v1/desktop/stream/status"), StreamStatus)
+
+    def start_stream(self) -> StreamStatus:
+        """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`,
+        `Unavailable`.
+        """
+        return self._client.ask(call("POST", "/v1/desktop/stream/start"), StreamStatus)
+
+    def stop_stream(self) -> StreamStatus:
+        """Turn the live view off. Viewers are disconnected.
+
+        Raises `PermissionDenied`.
+        """
+        return self._client.ask(call("POST", "/v1/desktop/stream/stop"), StreamStatus)
+
+
 class Usage(Guard):
     """Show what turns have spent."""
 
@@ -1849,5 +2409,6 @@ class Operations(Guard):
         self.fs = Fs(client)
         self.processes = Processes(client)
         self.nodes = Nodes(client)
+        self.desktop = Desktop(client)
         self.usage = Usage(client)
         self.system = System(client)

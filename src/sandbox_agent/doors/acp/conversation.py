@@ -280,7 +280,8 @@ class Conversation:
     async def cancel(self) -> None:
         """Cancel what this client waits for: its queued messages, and whatever the session does now."""
         await self._until_sent()
-        for turn in self._prompts:
+        # The last one first: withdrawing the first would let the next one start.
+        for turn in reversed(list(self._prompts)):
             if turn != self._turn:
                 # One that has just started is cancelled below.
                 with contextlib.suppress(NotFound, Conflict):

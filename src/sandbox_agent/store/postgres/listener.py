@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -73,31 +72,23 @@ class Listener:
         for channel in channels:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         yield Missed()
-        if not self._hears(connection, channels[0]):
-            yield from self._look()
-            return
-        yield Missed()  # what came before the test's notification was passed over
-        heard_at = time.monotonic()
+        with contextlib.suppress(Unavailable):
+            self._notify(channels[0], "test")
+        begun = time.monotonic()
+        heard_at: float | None = None
         while not self._closed.is_set() and self.life is life:
             for notice in connection.notifies(timeout=LOOK_SECONDS, stop_after=1):
                 heard_at = time.monotonic()
                 if (hint := self._understood(notice.payload)) is not None:
                     yield hint
+            now = time.monotonic()
+            if heard_at is None:
+                if now - begun > TEST_SECONDS:
+                    yield from self._look()
+                    return
             # Our own writes hint too, so silence means that the connection is dead, though nobody has said so.
-            if life is not None and time.monotonic() - heard_at > life.lease_seconds:
+            elif life is not None and now - heard_at > life.lease_seconds:
                 return
-
-    def _hears(self, connection: Connection, channel: str) -> bool:
-        test = f"test {secrets.token_hex(8)}"
-        with contextlib.suppress(Unavailable):
-            self._notify(channel, test)
-        deadline = time.monotonic() + TEST_SECONDS
-        while (left := deadline - time.monotonic()) > 0 and not self._closed.is_set():
-            for notice in connection.notifies(timeout=min(left, LOOK_SECONDS), stop_after=1):
-                if notice.payload == test:
-                    self._has_warned = False
-                    return True
-        return False
 
     def _look(self) -> Iterator[Hint]:
         """Hints while nothing is heard."""
@@ -114,8 +105,8 @@ class Listener:
 
     def _understood(self, payload: str) -> Hint | None:
         match payload.split():
-            case ["test", _]:
-                return None  # another node's
+            case ["test"]:
+                return None  # this one's or another's
             case ["commands"]:
                 return CommandsWait()
             case ["answer", id]:

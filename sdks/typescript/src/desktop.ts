@@ -1,0 +1,213 @@
+/** The virtual desktop of the daemon's machine: `client.desktop`. */
+import { type CallOptions, type Http, type Operation, parted } from "./http.js";
+import type { components, operations } from "./openapi.js";
+
+type Schemas = components["schemas"];
+type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
+
+export type DesktopStatus = Schemas["DesktopStatus"];
+export type DesktopSettings = Schemas["StartDesktopBody"];
+export type DisplayInfo = Schemas["DisplayInfo"];
+export type MousePosition = Schemas["MousePosition"];
+export type DesktopDone = Schemas["DesktopDone"];
+export type DesktopWindow = Schemas["WindowInfo"];
+export type WindowList = Schemas["WindowList"];
+export type ClipboardText = Schemas["ClipboardText"];
+export type LaunchedApp = Schemas["LaunchedApp"];
+export type OpenedTarget = Schemas["OpenedTarget"];
+export type RecordingInfo = Schemas["RecordingInfo"];
+export type RecordingList = Schemas["RecordingList"];
+export type StreamStatus = Schemas["StreamStatus"];
+
+export class Desktop {
+  readonly #http: Http;
+
+  /** @internal */
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Show its state: what is missing, what runs, and why it stopped. */
+  status(options: CallOptions = {}): Promise<DesktopStatus> {
+    return this.#http.json("desktop.status", options);
+  }
+
+  /** Start it. One that runs already stays as it is. */
+  start(body: DesktopSettings = {}, options: CallOptions = {}): Promise<DesktopStatus> {
+    return this.#act("desktop.start", body, options);
+  }
+
+  /** Stop it, and every program that was started on it. */
+  stop(options: CallOptions = {}): Promise<DesktopStatus> {
+    return this.#http.json("desktop.stop", options);
+  }
+
+  /** Show the display and its size. */
+  info(options: CallOptions = {}): Promise<DisplayInfo> {
+    return this.#http.json("desktop.info", options);
+  }
+
+  /** Take a picture of all of it. The answer's `blob()` is the picture. */
+  screenshot(query: QueryOf<"desktop.screenshot"> & CallOptions = {}): Promise<Response> {
+    return this.#http.send("desktop.screenshot", parted(query));
+  }
+
+  /** Take a picture of a part of it. */
+  region(query: QueryOf<"desktop.region"> & CallOptions): Promise<Response> {
+    return this.#http.send("desktop.region", parted(query));
+  }
+
+  /** Show where the mouse is. */
+  mouse(options: CallOptions = {}): Promise<MousePosition> {
+    return this.#http.json("desktop.mouse", options);
+  }
+
+  /** Move the mouse. */
+  move(body: Schemas["MoveMouseBody"], options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.move", body, options);
+  }
+
+  /** Move the mouse and click. */
+  click(body: Schemas["ClickBody"], options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.click", body, options);
+  }
+
+  /** Press a mouse button and hold it. */
+  mouseDown(body: Schemas["ButtonActionBody"] = {}, options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.mouse_down", body, options);
+  }
+
+  /** Release a mouse button. */
+  mouseUp(body: Schemas["ButtonActionBody"] = {}, options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.mouse_up", body, options);
+  }
+
+  /** Press a button at one place and release it at another. */
+  drag(body: Schemas["DragBody"], options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.drag", body, options);
+  }
+
+  /** Move the mouse and turn its wheel. */
+  scroll(body: Schemas["ScrollBody"], options: CallOptions = {}): Promise<MousePosition> {
+    return this.#act("desktop.scroll", body, options);
+  }
+
+  /** Type a text into the window that has the focus. */
+  type(text: string, body: Omit<Schemas["TypeTextBody"], "text"> = {}, options: CallOptions = {}): Promise<DesktopDone> {
+    return this.#act("desktop.type", { text, ...body }, options);
+  }
+
+  /** Press and release a key, or several together: `ctrl+c`. */
+  press(key: string, body: Omit<Schemas["PressKeyBody"], "key"> = {}, options: CallOptions = {}): Promise<DesktopDone> {
+    return this.#act("desktop.press", { key, ...body }, options);
+  }
+
+  /** Press a key and hold it. */
+  keyDown(key: string, options: CallOptions = {}): Promise<DesktopDone> {
+    return this.#act("desktop.key_down", { key }, options);
+  }
+
+  /** Release a key. */
+  keyUp(key: string, options: CallOptions = {}): Promise<DesktopDone> {
+    return this.#act("desktop.key_up", { key }, options);
+  }
+
+  /** List the visible windows. */
+  windows(options: CallOptions = {}): Promise<WindowList> {
+    return this.#http.json("desktop.windows", options);
+  }
+
+  /** Show the window that has the focus. */
+  focused(options: CallOptions = {}): Promise<DesktopWindow> {
+    return this.#http.json("desktop.focused", options);
+  }
+
+  /** Raise a window and give it the focus. */
+  focus(windowId: string, options: CallOptions = {}): Promise<DesktopWindow> {
+    return this.#http.json("desktop.focus", { path: { window_id: windowId }, ...options });
+  }
+
+  /** Move a window. */
+  moveWindow(windowId: string, body: Schemas["MoveWindowBody"], options: CallOptions = {}): Promise<DesktopWindow> {
+    return this.#http.json("desktop.move_window", { path: { window_id: windowId }, body, ...options });
+  }
+
+  /** Resize a window. */
+  resizeWindow(windowId: string, body: Schemas["ResizeWindowBody"], options: CallOptions = {}): Promise<DesktopWindow> {
+    return this.#http.json("desktop.resize_window", { path: { window_id: windowId }, body, ...options });
+  }
+
+  /** Read the clipboard's text. */
+  clipboard(query: QueryOf<"desktop.clipboard"> & CallOptions = {}): Promise<ClipboardText> {
+    return this.#http.json("desktop.clipboard", parted(query));
+  }
+
+  /** Copy a text to the clipboard. */
+  setClipboard(body: Schemas["SetClipboardBody"], options: CallOptions = {}): Promise<DesktopDone> {
+    return this.#act("desktop.set_clipboard", body, options);
+  }
+
+  /** Start a program on it, which ends with it. */
+  launch(body: Schemas["LaunchAppBody"], options: CallOptions = {}): Promise<LaunchedApp> {
+    return this.#act("desktop.launch", body, options);
+  }
+
+  /** Open a file or a URL with the program that the machine has for it. */
+  open(target: string, options: CallOptions = {}): Promise<OpenedTarget> {
+    return this.#act("desktop.open", { target }, options);
+  }
+
+  /** Start to record it. */
+  record(body: Schemas["StartRecordingBody"] = {}, options: CallOptions = {}): Promise<RecordingInfo> {
+    return this.#act("desktop.record", body, options);
+  }
+
+  /** Finish the recording. */
+  stopRecording(options: CallOptions = {}): Promise<RecordingInfo> {
+    return this.#http.json("desktop.stop_recording", options);
+  }
+
+  /** List the recordings, oldest first. */
+  recordings(options: CallOptions = {}): Promise<RecordingList> {
+    return this.#http.json("desktop.recordings", options);
+  }
+
+  /** Show a recording. */
+  recording(recordingId: string, options: CallOptions = {}): Promise<RecordingInfo> {
+    return this.#http.json("desktop.recording", { path: { recording_id: recordingId }, ...options });
+  }
+
+  /** Download a finished recording (MP4). The answer's `body` is a stream. */
+  downloadRecording(recordingId: string, options: CallOptions = {}): Promise<Response> {
+    return this.#http.send("desktop.download_recording", { path: { recording_id: recordingId }, ...options });
+  }
+
+  /** Delete a finished recording. */
+  deleteRecording(recordingId: string, options: CallOptions = {}): Promise<void> {
+    return this.#http.done("desktop.delete_recording", { path: { recording_id: recordingId }, ...options });
+  }
+
+  /** Show whether the live view is on, and how many watch it. */
+  stream(options: CallOptions = {}): Promise<StreamStatus> {
+    return this.#http.json("desktop.stream", options);
+  }
+
+  /** Turn the live view on. */
+  startStream(options: CallOptions = {}): Promise<StreamStatus> {
+    return this.#http.json("desktop.start_stream", options);
+  }
+
+  /** Turn the live view off. */
+  stopStream(options: CallOptions = {}): Promise<StreamStatus> {
+    return this.#http.json("desktop.stop_stream", options);
+  }
+
+  /** The address of the live view, a WebSocket that speaks RFB: for a VNC client such as noVNC. It contains the token. */
+  get viewUrl(): string {
+    return this.#http.socketAddress("/v1/desktop/stream/rfb");
+  }
+
+  #act<Answer>(operation: Operation, body: object, options: CallOptions): Promise<Answer> {
+    return this.#http.json(operation, { body, ...options });
+  }
+}

@@ -1,0 +1,99 @@
+"""The pointer: where it is, and acting with its buttons and wheel."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import DesktopInvalidAction
+from ..schema.desktop import MouseButton, MousePosition
+from .windows import Windows
+from .x_connection import XConnection
+
+PRESS, RELEASE, MOTION = 4, 5, 6
+BUTTONS: dict[MouseButton, int] = {"left": 1, "middle": 2, "right": 3}
+WHEEL_UP, WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT = 4, 5, 6, 7
+DRAG_STEPS = 20
+DRAG_SECONDS = 0.2
+"""Programs take a press and a distant release for a click: a drag needs moves in between."""
+CLICK_SECONDS = 0.03
+
+
+class Mouse:
+    def __init__(self, x: XConnection, windows: Windows) -> None:
+        self._x = x
+        self._windows = windows
+
+    async def position(self) -> MousePosition:
+        x, y, child, _ = await self._x.pointer()
+        window = await self._windows.owner_of(child)
+        return MousePosition(x, y, 0, str(window) if window else None)
+
+    async def move(self, x: int, y: int) -> MousePosition:
+        self._move(x, y)
+        return await self._done()
+
+    async def click(self, x: int, y: int, button: MouseButton, count: int) -> MousePosition:
+        self._move(x, y)
+        number = BUTTONS[button]
+        for _ in range(count):
+            self._x.fake(PRESS, number)
+            await asyncio.sleep(CLICK_SECONDS)
+            self._x.fake(RELEASE, number)
+            await asyncio.sleep(CLICK_SECONDS)
+        return await self._done()
+
+    async def press(self, x: int | None, y: int | None, button: MouseButton) -> MousePosition:
+        self._move_if_given(x, y)
+        self._x.fake(PRESS, BUTTONS[button])
+        return await self._done()
+
+    async def release(self, x: int | None, y: int | None, button: MouseButton) -> MousePosition:
+        self._move_if_given(x, y)
+        self._x.fake(RELEASE, BUTTONS[button])
+        return await self._done()
+
+    async def drag(self, start: tuple[int, int], end: tuple[int, int], button: MouseButton) -> MousePosition:
+        self._check(*end)
+        self._move(*start)
+        number = BUTTONS[button]
+        self._x.fake(PRESS, number)
+        try:
+            for step in range(1, DRAG_STEPS + 1):
+                await asyncio.sleep(DRAG_SECONDS / DRAG_STEPS)
+                x, y = (a + (b - a) * step // DRAG_STEPS for a, b in zip(start, end, strict=True))
+                self._move(x, y)
+        finally:
+            self._x.fake(RELEASE, number)
+        return await self._done()
+
+    async def scroll(self, x: int, y: int, right: int, down: int) -> MousePosition:
+        self._move(x, y)
+        turns = [
+            (WHEEL_DOWN if down > 0 else WHEEL_UP, down),
+            (WHEEL_RIGHT if right > 0 else WHEEL_LEFT, right),
+        ]
+        for number, steps in turns:
+            for _ in range(abs(steps)):
+                self._x.fake(PRESS, number)
+                self._x.fake(RELEASE, number)
+        return await self._done()
+
+    def _move_if_given(self, x: int | None, y: int | None) -> None:
+        if (x is None) != (y is None):
+            raise DesktopInvalidAction("give both `x` and `y`, or neither", field="y" if y is None else "x")
+        if x is not None and y is not None:
+            self._move(x, y)
+
+    def _move(self, x: int, y: int) -> None:
+        self._check(x, y)
+        self._x.fake(MOTION, 0, x, y)
+
+    def _check(self, x: int, y: int) -> None:
+        width, height = self._x.width, self._x.height
+        if x >= width or y >= height:
+            text = f"{x}, {y} is outside the desktop, which has {width}x{height} pixels"
+            raise DesktopInvalidAction(text, field="x" if x >= width else "y")
+
+    async def _done(self) -> MousePosition:
+        await self._x.settle()
+        return await self.position()
