@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -39,3 +40,10 @@ def slim(builder: Builder) -> Iterator[Image]:
 def with_agents(builder: Builder) -> Iterator[Image]:
     with builder.image("agents") as image:
         yield image
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

@@ -20,6 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sandbox_agent.testing import agent_cache
+from sandbox_agent.testing.offline import offline_environment
+from sandbox_agent.testing.scripted_model import ScriptedModel
+
 ROOT = Path(__file__).parents[2]
 BASE = "debian:bookworm-slim"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -74,6 +78,27 @@ class Builder:
         container = self.run("from", "--pull-never", name)
         try:
             yield Image(Path(self.run("mount", container)), config)
+        finally:
+            self.run("rm", container)
+
+    @contextmanager
+    def bare(self, program: Path) -> Iterator[Image]:
+        """Debian without Python, and one program in it."""
+        container = self.run("from", "--pull-never", BASE)
+        try:
+            root = Path(self.run("mount", container))
+            shutil.copy(program, root / "usr/local/bin/sandbox-agent")
+            path = "PATH=/usr/local/bin:/usr/bin:/bin"
+            yield Image(
+                root,
+                {
+                    "Env": [path, "HOME=/data", "SANDBOX_AGENT_HOST=0.0.0.0"],
+                    "Entrypoint": ["sandbox-agent"],
+                    "Cmd": ["server"],
+                    "WorkingDir": "/workspace",
+                    "Healthcheck": {"Test": ["CMD", "sandbox-agent", "system", "health"]},
+                },
+            )
         finally:
             self.run("rm", container)
 
@@ -233,6 +258,19 @@ class Container:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or b"null")
 
+    def turn(self, session: str, text: str) -> list[dict[str, Any]]:
+        """The events of a turn, once it has ended."""
+        before = self.call("GET", f"/v1/sessions/{session}")["eventCount"]
+        self.call("POST", f"/v1/sessions/{session}/messages", {"message": text})
+        deadline = time.monotonic() + 120
+        while True:
+            page = self.call("GET", f"/v1/sessions/{session}/events?offset={before}")
+            events: list[dict[str, Any]] = page["events"]
+            if any(event["type"] == "turn.ended" for event in events):
+                return events
+            assert time.monotonic() < deadline, f"the turn does not end: {self.output()}"
+            time.sleep(0.1)
+
     def stop(self) -> int:
         """As an engine does it: SIGTERM to the first process of the container."""
         assert self.process is not None
@@ -240,3 +278,27 @@ class Container:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         os.kill(int(children[0]), signal.SIGTERM)
         return self.process.wait(60)
+
+
+def run_claude(image: Image, folder: Path, port: int) -> str:
+    """The stop reason of a turn of Claude Code on the scripted model."""
+    home = folder / "data"
+    with ScriptedModel() as model:
+        offline = offline_environment("claude", model.base_url, home)
+        for file in [home, *home.rglob("*")]:
+            os.chown(file, USER, USER)
+        # The cache has links to absolute paths, so it keeps its own.
+        programs = agent_cache.cache_folder().resolve()
+        env = {name: value.replace(str(home), "/data") for name, value in offline.items()}
+        env["PATH"] = f"{programs}/bin:{image.environ()['PATH']}"
+        container = Container(image, folder, port, env, {programs: str(programs)})
+        container.start()
+        try:
+            container.call(
+                "POST",
+                "/v1/sessions/real",
+                {"agent": "claude", "directory": "/workspace", "permissionMode": "bypass"},
+            )
+            return str(container.turn("real", "say hello")[-1]["data"]["stop_reason"])
+        finally:
+            container.stop()

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sandbox_agent.testing import agent_cache
-from sandbox_agent.testing.offline import offline_environment
-from sandbox_agent.testing.scripted_model import ScriptedModel
-
-from .image import USER, Container, Image
-
-
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+from .image import USER, Container, Image, run_claude
 
 
 @pytest.fixture
@@ -32,21 +18,6 @@ def container(slim: Image, tmp_path: Path, port: int) -> Iterator[Container]:
     yield container
     if container.process is not None and container.process.poll() is None:
         container.stop()
-
-
-def turn(container: Container, session: str, text: str) -> list[dict[str, Any]]:
-    """The events of a turn, once it has ended."""
-    before = container.call("GET", f"/v1/sessions/{session}")["eventCount"]
-    container.call("POST", f"/v1/sessions/{session}/messages", {"message": text})
-    deadline = time.monotonic() + 120
-    while True:
-        events: list[dict[str, Any]] = container.call(
-            "GET", f"/v1/sessions/{session}/events?offset={before}"
-        )["events"]
-        if any(event["type"] == "turn.ended" for event in events):
-            return events
-        assert time.monotonic() < deadline, "the turn does not end"
-        time.sleep(0.1)
 
 
 def test_the_root_is_read_only_and_the_user_has_no_privileges(container: Container) -> None:
@@ -62,7 +33,7 @@ def test_the_root_is_read_only_and_the_user_has_no_privileges(container: Contain
 
 def test_what_it_recorded_is_in_the_volume_after_a_stop(container: Container) -> None:
     container.call("POST", "/v1/sessions/kept", {"agent": "mock", "directory": "/workspace"})
-    ended = turn(container, "kept", "hello")[-1]
+    ended = container.turn("kept", "hello")[-1]
     assert ended["data"]["stop_reason"] == "end_turn"
     assert container.stop() in (0, 143)
     container.start()
@@ -76,8 +47,6 @@ def test_the_health_check_passes_while_it_runs_and_fails_when_it_does_not(contai
 
 
 def test_the_page_is_in_the_image(container: Container) -> None:
-    import urllib.request
-
     with urllib.request.urlopen(f"{container.address}/ui/", timeout=10) as page:
         assert b"<div id=" in page.read()
 
@@ -90,33 +59,12 @@ def test_no_compiler_and_no_node_is_left_in_the_image(slim: Image) -> None:
     }
     assert not programs & {"cc", "gcc", "g++", "make", "node", "npm", "pip", "pip3"}
     megabytes = slim.size() / 1e6
-    print(f"the image has {megabytes:.0f} MB")  # noqa: T201
+    print(f"the image has {megabytes:.0f} MB")
     assert megabytes < 400
 
 
 def test_a_real_agent_works_in_the_image(slim: Image, tmp_path: Path, port: int) -> None:
-    home = tmp_path / "data"
-    with ScriptedModel() as model:
-        env = offline_environment("claude", model.base_url, home)
-        env = {name: value.replace(str(home), "/data") for name, value in env.items()}
-        env["PATH"] = f"/opt/agents/bin:{slim.environ()['PATH']}"
-        for file in [home, *home.rglob("*")]:
-            os.chown(file, USER, USER)
-        # The cache links to absolute paths, so it keeps its own.
-        programs = agent_cache.cache_folder().resolve()
-        env["PATH"] = f"{programs}/bin:{slim.environ()['PATH']}"
-        container = Container(slim, tmp_path, port, env, {programs: str(programs)})
-        container.start()
-        try:
-            container.call(
-                "POST",
-                "/v1/sessions/real",
-                {"agent": "claude", "directory": "/workspace", "permissionMode": "bypass"},
-            )
-            ended = turn(container, "real", "say hello")[-1]
-            assert ended["data"]["stop_reason"] == "end_turn", container.output()
-        finally:
-            container.stop()
+    assert run_claude(slim, tmp_path, port) == "end_turn"
 
 
 def test_every_agent_is_in_the_larger_image(with_agents: Image, tmp_path: Path, port: int) -> None:
@@ -128,4 +76,4 @@ def test_every_agent_is_in_the_larger_image(with_agents: Image, tmp_path: Path, 
         assert not missing
     finally:
         container.stop()
-    print(f"the image with agents has {with_agents.size() / 1e6:.0f} MB")  # noqa: T201
+    print(f"the image with agents has {with_agents.size() / 1e6:.0f} MB")
