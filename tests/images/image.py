@@ -122,7 +122,12 @@ class Builder:
             _copy_package_settings(root)
             container = self.run("from", "scratch")
             self.run("add", "--quiet", container, str(root), "/")
-            self.run("config", "--env", f"NODE_EXTRA_CA_CERTS={CERTIFICATES}", container)
+            npm = subprocess.run(
+                ["npm", "config", "get", "registry"], capture_output=True, text=True, check=True
+            )
+            settings = {"NODE_EXTRA_CA_CERTS": CERTIFICATES, "npm_config_registry": npm.stdout.strip()}
+            for name, value in settings.items():
+                self.run("config", "--env", f"{name}={value}", container)
             self.run("commit", "--quiet", "--rm", container, BASE)
 
 
@@ -196,6 +201,7 @@ class Container:
             "SANDBOX_AGENT_TOKEN": self.token,
             **(env or {}),
         }
+        self._output = folder / "output"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -205,7 +211,7 @@ class Container:
             try:
                 self.call("GET", "/v1/ready")
                 return
-            except (urllib.error.URLError, ConnectionError):
+            except (urllib.error.URLError, ConnectionError, AssertionError):
                 assert self.process.poll() is None, "the daemon ended"
                 assert time.monotonic() < deadline, "the daemon does not answer"
                 time.sleep(0.1)
@@ -224,29 +230,30 @@ class Container:
             steps.append(f"mount --bind {outside} {root}{inside}")
         steps.append(f"mount -o remount,bind,ro {root}")
         enter = f'exec chroot --userspec={USER}:{USER} {root} sh -c \'cd {self.image.config["WorkingDir"]} && exec "$@"\' sh "$@"'
-        return subprocess.Popen(
-            [
-                "unshare",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "sh",
-                "-ec",
-                "; ".join([*steps, enter]),
-                "sh",
-                *command,
-            ],
-            env=self.env,
-            stderr=subprocess.STDOUT,
-            stdout=(self.data.parent / "output").open("ab"),
-        )
+        with self._output.open("ab") as output:
+            return subprocess.Popen(
+                [
+                    "unshare",
+                    "--mount",
+                    "--pid",
+                    "--fork",
+                    "--kill-child",
+                    "sh",
+                    "-ec",
+                    "; ".join([*steps, enter]),
+                    "sh",
+                    *command,
+                ],
+                env=self.env,
+                stderr=subprocess.STDOUT,
+                stdout=output,
+            )
 
     def check(self, command: Sequence[str]) -> int:
         return self.run(command).wait(60)
 
     def output(self) -> str:
-        return (self.data.parent / "output").read_text(errors="replace")
+        return self._output.read_text(errors="replace")
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         request = urllib.request.Request(
@@ -255,8 +262,12 @@ class Container:
             {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read() or b"null")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as problem:
+            with problem:
+                raise AssertionError(f"{method} {path}: {problem.read().decode()}") from None
 
     def turn(self, session: str, text: str) -> list[dict[str, Any]]:
         """The events of a turn, once it has ended."""
