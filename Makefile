@@ -10,7 +10,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture cluster-torture load faults record clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture cluster-torture load faults record dist image-test clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -66,6 +66,12 @@ bench: .venv/dev compiled agents ## Compare with the Rust daemon and the native 
 
 bench-store: .venv/dev postgres ## Compare commits to PostgreSQL with commits to SQLite on a disk with a fixed flush
 	$(BIN)/python -m tools.bench.stores $(ARGS)
+
+dist: .venv/dev ## Build dist/sandbox-agent-linux-x64, one file for machines without Python
+	$(BIN)/python -m tools.onefile
+
+image-test: .venv/dev agents ## Build the image and the single file, and run them (as root, with buildah and debootstrap)
+	$(BIN)/python -m pytest tests/images -m image -n 0 -s $(ARGS)
 
 faults: .venv/dev ## Test every fault of docs/reliability.md, including those that take minutes
 	$(BIN)/python -m pytest tests/faults tests/live/test_opencode_server.py -n auto -m "" $(ARGS)

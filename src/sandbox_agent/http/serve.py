@@ -34,6 +34,7 @@ from .inspector import address_of
 from .logs import configure_logging
 from .pages import pages
 from .patience import Patience
+from .readiness import notify
 from .token import Token, token_of
 from .websocket import MOST_MESSAGE_BYTES, websocket_protocol
 
@@ -102,11 +103,13 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
         if config.parent_pid is None:  # a daemon that belongs to a program is not for others
             _leave_word(daemon.folder, address)
         _say_where(address, token)
+        notify("READY=1")
         ends: set[asyncio.Future[Any]] = {waiting, serving, daemon.broken}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
     watching.cancel()
     logger.info("stopping")
+    notify("STOPPING=1")
     if config.parent_pid is None:
         forget(daemon.folder)
     await daemon.stop()

@@ -1,0 +1,79 @@
+"""The images run as an unprivileged user on a read-only root, keep their state in the volume, and stop when told to."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .image import USER, Container, Image, run_claude
+
+
+@pytest.fixture
+def container(slim: Image, tmp_path: Path, port: int) -> Iterator[Container]:
+    container = Container(slim, tmp_path, port)
+    container.start()
+    yield container
+    if container.process is not None and container.process.poll() is None:
+        container.stop()
+
+
+def test_the_root_is_read_only_and_the_user_has_no_privileges(container: Container) -> None:
+    made = container.call(
+        "POST",
+        "/v1/processes/run",
+        {"command": "sh", "args": ["-c", "id -u; touch /etc/x /opt/x 2>&1; touch /data/x /tmp/x && echo ok"]},
+    )
+    lines = made["stdout"].split("\n")
+    assert (lines[0], lines[-2]) == (str(USER), "ok")
+    assert made["stdout"].count("Read-only file system") == 2
+
+
+def test_what_it_recorded_is_in_the_volume_after_a_stop(container: Container) -> None:
+    container.call("POST", "/v1/sessions/kept", {"agent": "mock", "directory": "/workspace"})
+    ended = container.turn("kept", "hello")[-1]
+    assert ended["data"]["stop_reason"] == "end_turn"
+    assert container.stop() in (0, 143)
+    container.start()
+    assert container.call("GET", "/v1/sessions/kept/events")["events"][-1]["event_id"] == ended["event_id"]
+
+
+def test_the_health_check_passes_while_it_runs_and_fails_when_it_does_not(container: Container) -> None:
+    assert container.check(container.image.health) == 0
+    container.stop()
+    assert container.check(container.image.health) != 0
+
+
+def test_the_page_is_in_the_image(container: Container) -> None:
+    with urllib.request.urlopen(f"{container.address}/ui/", timeout=10) as page:
+        assert b"<div id=" in page.read()
+
+
+def test_no_compiler_and_no_node_is_left_in_the_image(slim: Image) -> None:
+    programs = {
+        file.name
+        for folder in ("usr/bin", "usr/local/bin", "opt/sandbox-agent/bin")
+        for file in (slim.root / folder).iterdir()
+    }
+    assert not programs & {"cc", "gcc", "g++", "make", "node", "npm", "pip", "pip3"}
+    megabytes = slim.size() / 1e6
+    print(f"the image has {megabytes:.0f} MB")
+    assert megabytes < 400
+
+
+def test_a_real_agent_works_in_the_image(slim: Image, tmp_path: Path, port: int) -> None:
+    assert run_claude(slim, tmp_path, port) == "end_turn"
+
+
+def test_every_agent_is_in_the_larger_image(with_agents: Image, tmp_path: Path, port: int) -> None:
+    container = Container(with_agents, tmp_path, port)
+    container.start()
+    try:
+        agents = container.call("GET", "/v1/agents")["agents"]
+        missing = [agent["id"] for agent in agents if not agent["installed"]]
+        assert not missing
+    finally:
+        container.stop()
+    print(f"the image with agents has {with_agents.size() / 1e6:.0f} MB")
