@@ -25,7 +25,7 @@ from .phases import (
     Starting,
 )
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 """Processes that may exit before reading a prompt, after which its turn fails."""
 
 UNREAD = Failure("the agent's process ended before it read the prompt", "agent_process_exited")
@@ -181,7 +181,7 @@ def _pass_on(core: Core, failure: Failure) -> None:
     phase = core.phase
     if not isinstance(phase, Running) or phase.message is None:
         return
-    if phase.tries < MOST_TRIES:
+    if phase.tries < MAX_TRIES:
         core.enter(Reopening(phase.turn, phase.message, phase.tries))
         return
     core.scribe.error(failure.message, failure.code, failure.details)

@@ -21,7 +21,7 @@ from .events import (
 from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
 from .thread import Thread
 
-MOST_REMEMBERED = 4096
+MAX_REMEMBERED = 4096
 """How many events we remember by id: two streams may send the same."""
 _SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
 
@@ -116,7 +116,7 @@ class Threads:
         if event_id in self._seen:
             return True
         self._seen[event_id] = None
-        if len(self._seen) > MOST_REMEMBERED:
+        if len(self._seen) > MAX_REMEMBERED:
             del self._seen[next(iter(self._seen))]
         return False
 
