@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import importlib.util
 import os
 import shutil
 import sys
@@ -16,7 +18,7 @@ import msgspec
 from .failures import CommandFailed
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, ConsoleOptions
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
@@ -79,6 +81,12 @@ def wants_json(args: argparse.Namespace) -> bool:
 
 def no_color() -> bool:
     return bool(os.environ.get("NO_COLOR"))
+
+
+@functools.cache
+def can_draw() -> bool:
+    """Whether the extra `cli` is installed. Without it, tables are plain text and there are no progress bars."""
+    return importlib.util.find_spec("rich") is not None
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -174,14 +182,22 @@ def print_state(value: dict[str, Any], lists: Sequence[str]) -> None:
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty: str) -> None:
-    from rich.table import Table
-
     found = list(rows)
     if not found:
         say(empty)
         return
     # Leave out empty columns.
     shown = [name for name in columns if any(row.get(name) not in (None, "") for row in found)]
+    if not can_draw():
+        _print_plain(
+            [
+                [heading(name) for name in shown],
+                *([_column(name, row.get(name)) for name in shown] for row in found),
+            ]
+        )
+        return
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in shown:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
@@ -202,7 +218,14 @@ def print_table(table: Table) -> None:
         print(line.rstrip())
 
 
-def _column(name: str, value: object) -> RenderableType:
+def _print_plain(lines: Sequence[Sequence[str | PathCell]]) -> None:
+    texts = [[str(cell).replace(r"\[", "[") for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for line in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _column(name: str, value: object) -> str | PathCell:
     match value:
         case str() if name in PATHS:
             return PathCell(value)
@@ -221,6 +244,9 @@ class PathCell:
         # A program that reads the table does not expand `~`.
         shortened = path.startswith(f"{home}/") and sys.stdout.isatty()
         self._text = _visible("~" + path[len(home) :] if shortened else path)
+
+    def __str__(self) -> str:
+        return self._text
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         from rich.measure import Measurement
@@ -243,6 +269,9 @@ def cut_in_the_middle(text: str, width: int) -> str:
 
 
 def print_facts(facts: dict[str, Any]) -> None:
+    if not can_draw():
+        _print_plain([(heading(name), cell(value)) for name, value in facts.items() if value is not None])
+        return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
