@@ -41,7 +41,7 @@ def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path
     assert msgspec.json.decode(first.stdout) == {"installed": [told], "failed": []}
     assert (first.returncode, first.stderr) == (
         0,
-        "claude: asking from mirror\nclaude: downloading claude from mirror\nclaude: checking from mirror\n"
+        "claude: asking mirror for the version\nclaude: downloading claude from mirror\nclaude: checking that it runs\n"
         f"claude 9.8.7 was installed from mirror: {path}\n",
     )
     assert (second.returncode, second.stderr) == (0, f"claude 9.8.7 is already installed: {path}\n")

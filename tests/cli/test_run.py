@@ -73,6 +73,24 @@ def test_run_that_ran_out_of_time_in_the_queue_leaves_the_other_turn_alone(
     cli("sessions", "terminate", "shared")
 
 
+def test_run_says_that_the_turn_before_it_waits_for_an_answer(cli: Cli) -> None:
+    cli("sessions", "create", "asking", "--agent", "mock")
+    cli("sessions", "send-message", "asking", "permission")
+    asking = ["sessions", "get", "asking", "--json"]
+    wait_until(lambda: msgspec.json.decode(cli(*asking).stdout)["state"] == "requires_action")
+    queued = cli("run", "mock", "hello", "--session", "asking", "--timeout", "0.3")
+    assert queued.stderr.splitlines()[0] == (
+        "another turn waits for an answer: `sandbox-agent sessions show asking` shows how to give it"
+    )
+
+
+def test_run_suggests_the_agent_that_was_meant(cli: Cli) -> None:
+    failed = cli("run", "cluade", "hello")
+    assert failed.stderr.splitlines()[0] == (
+        "error: Unsupported agent: no agent is called cluade: did you mean claude?"
+    )
+
+
 def test_a_time_that_is_none_is_wrong_usage(cli: Cli) -> None:
     for wrong in ("soon", "0", "-1", "5d"):
         assert cli("run", "mock", "hello", f"--timeout={wrong}").returncode == 2
