@@ -237,7 +237,7 @@ def test_a_disk_that_turns_read_only_refuses_new_work_and_recovers_without_a_res
 
 
 @needs_namespaces
-def test_a_start_on_a_read_only_file_system_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_on_a_read_only_file_system_is_a_clear_error(tmp_path: Path) -> None:
     """And it starts where it stood once the file system is writable again."""
     data = tmp_path / "data"
     with running(Daemon(data)) as first, client_of(first) as client:
@@ -279,7 +279,7 @@ def wal_cut(data: Path) -> None:
         (wal_cut, "log.db-wal was cut while the daemon has it open"),
     ],
 )
-def test_a_log_that_is_taken_away_is_told_by_every_answer(
+def test_a_deleted_log_is_reported_by_every_response(
     tmp_path: Path, take_away: Callable[[Path], None], words: str
 ) -> None:
     data = tmp_path / "data"
@@ -315,7 +315,7 @@ def test_a_log_that_was_moved_and_is_back_is_written_again(tmp_path: Path) -> No
         assert texts(client.events(session))[: len(texts(before))] == texts(before)
 
 
-def test_a_start_without_the_file_of_a_log_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_without_the_file_of_a_log_is_a_clear_error(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(Daemon(data)) as daemon, client_of(daemon) as client:
         client.turn(client.create(), "hello")
@@ -328,7 +328,7 @@ def test_a_start_without_the_file_of_a_log_is_refused_with_words(tmp_path: Path)
         assert "Traceback" not in daemon.said()
 
 
-def test_a_start_after_the_write_ahead_log_lost_its_end_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_after_the_write_ahead_log_lost_its_end_is_a_clear_error(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(Daemon(data)) as daemon, client_of(daemon) as client:
         client.turn(client.create(), "hello")
