@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+import httpx2
 from tests.cluster.logs import KEY_LINE, Logs
 from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
 from tests.cluster.proxy import Proxy
@@ -41,6 +42,26 @@ def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:
     assert refusal(refused) == (503, "unavailable")
     one.start()
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+
+
+def test_a_node_that_closed_a_session_with_a_queue_forgets_it(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with two.client.follow(session) as reader:
+        one.client.send(session, "pace 100000 5")
+        queued = one.client.send(session, "hello")
+        reader.until_agent_speaks()
+        one.kill()
+        reader.until(is_unknown)
+    one.start()
+    with one.client.follow(session) as reader:
+        reader.until(lambda event: event["type"] == "turn.ended" and event["data"]["turn_id"] == queued)
+    wait_until(lambda: one.client.info(session)["state"] == "idle")
+    assert two.client.info(session) == one.client.info(session)
+    last = one.client.info(session)["eventCount"]
+    with two.client.follow(session, last_event_id=last) as reader:
+        two.client.send(session, "hello")
+        assert next(reader.events()).id == last + 1
 
 
 def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
@@ -98,6 +119,9 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
         one.pause()
         closed = reader.until(is_unknown)[-1]["sequence"]
         one.resume()
+        # Until it knows, it refuses readers who know more, and never says that there is no more.
+        page = {"offset": str(closed)}
+        wait_until(lambda: is_current(one.client.get(f"/v1/sessions/{session}/events", **page)))
         wait_for_state(two, "one", "live")
     assert gone_within(agents, 2) == []
     wait_until(lambda: one.client.get("/v1/ready").status_code == 200)
@@ -105,6 +129,11 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
     assert outcomes(one.client.turn(session, "hello")) == ["end_turn"]
     events = two.client.events(session)
     assert types(events[closed - 1 : closed + 1]) == ["turn.ended", "turn.started"]
+
+
+def is_current(answer: httpx2.Response) -> bool:
+    assert answer.status_code in (200, 503), answer.text
+    return answer.status_code == 200
 
 
 def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from ..errors import Conflict, InvalidRequest, SessionNotFound
+from ..errors import Conflict, InvalidRequest, SessionNotFound, Unavailable
 from ..runtime.daemon import Daemon
 from ..runtime.following import LogFollowing, RawFollowing, SessionFollowing, TurnFollowing
 from ..runtime.pages import with_raw_spliced
@@ -65,7 +65,7 @@ class FollowAll(Struct, frozen=True, rename="camel"):
 async def read(daemon: Daemon, request: ReadEvents) -> EventPage:
     """Read events after an offset, oldest first."""
     shown = await daemon.sessions.show(request.session_id)
-    _require_within(request.session_id, request.offset, shown.event_count)
+    await _require_within(daemon, request.session_id, request.offset, shown.event_count)
     rows = await daemon.log.read(
         request.session_id, request.offset, request.limit, max_bytes=PAGE_BYTES, with_raw=request.include_raw
     )
@@ -91,7 +91,7 @@ async def follow(daemon: Daemon, request: FollowEvents) -> Stream | None:
     """
     channel = (await daemon.sessions.end(request.session_id)).channel
     offset = _seen(request.last_event_id, request.offset)
-    _require_within(request.session_id, offset, channel.committed)
+    await _require_within(daemon, request.session_id, offset, channel.committed)
     if channel.ended and offset == channel.committed:
         return None
     kind = RawFollowing if request.include_raw else SessionFollowing
@@ -145,11 +145,16 @@ async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, turn_id))
 
 
-def _require_within(session_id: str, offset: int, committed: int) -> None:
-    if offset > committed:
-        raise Conflict(
-            "the offset is beyond the log", sessionId=session_id, offset=offset, committed=committed
+async def _require_within(daemon: Daemon, session_id: str, offset: int, committed: int) -> None:
+    if offset <= committed:
+        return
+    if daemon.cluster is not None and offset <= await daemon.sessions.stored_events(session_id):
+        raise Unavailable(
+            "another node writes the session, which this one does not know yet",
+            retryAfter=1,
+            sessionId=session_id,
         )
+    raise Conflict("the offset is beyond the log", sessionId=session_id, offset=offset, committed=committed)
 
 
 def _seen(last_event_id: str | None, offset: int) -> int:

@@ -116,6 +116,10 @@ class Sessions:
         end = self._ends.get(session_id)
         return end if end is not None and (self.cluster is None or end.listener is not None) else None
 
+    async def stored_events(self, session_id: str) -> int:
+        """How many events of a session the store has, whatever this node knows."""
+        return (await self.log.look_up(lambda: self._stored(session_id))).record.event_count
+
     def is_loaded(self, session_id: str) -> bool:
         return session_id in self._live
 
@@ -417,6 +421,7 @@ class Sessions:
             await live.settled()
             if not live.is_settled:
                 raise self.log.unavailable()
+            live.put_away()
         finally:
             self._unpin(live)
 
