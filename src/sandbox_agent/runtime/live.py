@@ -249,13 +249,6 @@ class LiveSession:
             self._timers.cancel_all()
             self.sessions.forget(self, gone=isinstance(self.machine.core.phase, Gone))
 
-    def put_away(self) -> None:
-        """Another node continues, for instance with the queue: whatever this one remembers would soon be wrong."""
-        if not self.is_dropped:
-            self.is_dropped = True
-            self._timers.cancel_all()
-            self.sessions.forget(self, gone=False)
-
     def _drop(self, problem: SandboxAgentError, *, moved: bool = False) -> None:
         """Only the stored state can be trusted: end the session's process, and load it again unless another node has it."""
         if self.is_dropped:
