@@ -117,7 +117,7 @@ compiled: .venv/run
 	@touch $@
 
 # The inspector. Only its page needs Node.js: a machine without it, or without a network, still serves the API.
-PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src sdks/react/src -name node_modules -prune -o -type f -print)
 NPM_CI := npm ci --silent --no-progress
 
 $(PAGE): $(PAGE_SOURCES)

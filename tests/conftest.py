@@ -13,8 +13,9 @@ import pytest
 if TYPE_CHECKING:
     from .cluster.logs import Logs
 
-# What the live suite asserts outside of its test file is explained too when it fails.
-pytest.register_assert_rewrite(f"{__package__}.live")
+# What the live suite and the stores' contract assert outside of test files is explained too when it fails. It must be
+# said here: other tests import samples of the contract.
+pytest.register_assert_rewrite(f"{__package__}.live", "sandbox_agent.testing.store_contract")
 
 from .doors.coverage import DoorReport  # noqa: E402
 from .inspector.machine import BrowserReport  # noqa: E402

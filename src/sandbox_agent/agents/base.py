@@ -341,6 +341,20 @@ class Launch(Struct, frozen=True):
     """The agent asks through our own programs: the runtime listens for them (see `amp`)."""
 
 
+class KeptFiles(Struct, frozen=True):
+    """A conversation in files of its own: those below `root` that match `pattern`. They are lines that the agent appends."""
+
+    root: Path
+    pattern: str
+
+
+class KeptByProgram(Struct, frozen=True):
+    """A conversation among others in the agent's database. Its program prints it, and reads it from a file, the last argument."""
+
+    export: list[str]
+    import_: list[str]
+
+
 class Agent(ABC):
     """The facts about one agent. Instances hold no state: the registry keeps one of each."""
 
@@ -398,6 +412,10 @@ class Agent(ABC):
 
     def choose_native_id(self, world: World) -> str | None:
         """A conversation id of our choice, for agents that let the client choose it."""
+        return None
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles | KeptByProgram | None:
+        """Where this machine has what the agent needs to resume a conversation; None if it is elsewhere, or unknown."""
         return None
 
     def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:

@@ -12,7 +12,7 @@ from .draft import sync_folder
 from .problems import told
 from .roots import Place, Roots
 
-MOST_DEPTH = 256
+MAX_DEPTH = 256
 """Each nested folder keeps a descriptor open while it is being emptied."""
 
 Check = Callable[[], None]
@@ -42,8 +42,8 @@ def require_removable(roots: Roots, place: Place, status: os.stat_result) -> Non
 
 def remove_tree(roots: Roots, folder: int, name: str, check: Check, depth: int = 0) -> None:
     """Empty and remove a folder in an open folder. Links are removed, not followed."""
-    if depth > MOST_DEPTH:
-        raise OSError(errno.ELOOP, f"is more than {MOST_DEPTH} folders deep")
+    if depth > MAX_DEPTH:
+        raise OSError(errno.ELOOP, f"is more than {MAX_DEPTH} folders deep")
     inner = roots.open_inner(folder, name)
     try:
         for entry in os.listdir(inner):

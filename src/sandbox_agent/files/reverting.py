@@ -22,7 +22,7 @@ from .problems import told
 from .roots import Place, Roots
 from .snapshot import ABSENT, GITLINK, LINK, NO_VERSION, Change, Snapshot, Version, write_whole
 
-MOST_KEPT = 50
+MAX_KEPT = 50
 """How many reverts can be undone."""
 
 
@@ -83,7 +83,7 @@ def kept(snapshot: Snapshot) -> list[Kept]:
 
 
 def _keep(snapshot: Snapshot, reverts: list[Kept]) -> None:
-    write_whole(snapshot.folder / "kept.json", reverts[-MOST_KEPT:])
+    write_whole(snapshot.folder / "kept.json", reverts[-MAX_KEPT:])
 
 
 def size_and_etag(path: str) -> tuple[int | None, str]:

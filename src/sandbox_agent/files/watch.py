@@ -20,7 +20,7 @@ from .entries import readable
 from .problems import told
 from .roots import Roots
 
-MOST_FOLDERS = 8192
+MAX_FOLDERS = 8192
 GATHER_SECONDS = 0.05
 """A program writes a file in many steps, which are reported as one change."""
 
@@ -120,7 +120,7 @@ class Watch:
         todo = deque([start])
         while todo:
             path = todo.popleft()
-            if len(self._folders) >= MOST_FOLDERS:
+            if len(self._folders) >= MAX_FOLDERS:
                 self._is_whole = False
                 yield LOST
                 return

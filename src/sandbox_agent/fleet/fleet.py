@@ -33,7 +33,7 @@ POLL_SECONDS = 0.05
 HUNG_SECONDS = 60.0
 """How long a sandbox may run without being a live node before it is replaced. A lease is shorter, an outage of the database may
 not be: while no node is live, none is replaced."""
-MOST_BACKOFF_SECONDS = 60.0
+MAX_BACKOFF_SECONDS = 60.0
 
 Found = TypeVar("Found")
 
@@ -260,7 +260,7 @@ class Fleet:
         finally:
             watched = self._watch_of(name)
             watched.failures = failures
-            watched.retry_at = time.monotonic() + min(2.0**failures, MOST_BACKOFF_SECONDS)
+            watched.retry_at = time.monotonic() + min(2.0**failures, MAX_BACKOFF_SECONDS)
 
     def _replace_if_hung(self, name: str, watched: Watched) -> None:
         now = time.monotonic()

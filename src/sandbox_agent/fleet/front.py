@@ -47,9 +47,9 @@ logger = logging.getLogger("sandbox_agent.fleet")
 
 Found = TypeVar("Found")
 
-MOST_REPEATED_BYTES = 2 << 20
+MAX_REPEATED_BYTES = 2 << 20
 """Larger bodies are passed on as they arrive, so they cannot be sent to a second node."""
-MOST_ANSWER_BYTES = 1 << 20
+MAX_ANSWER_BYTES = 1 << 20
 """Of the answers that the front itself reads: problems, and lists of nodes."""
 BODY_SECONDS = 60.0
 """How long a client may take for a body, or for the part of it that is held."""
@@ -112,7 +112,7 @@ class Request:
         parts = bytearray()
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                while not self.is_whole and len(parts) <= MOST_REPEATED_BYTES:
+                while not self.is_whole and len(parts) <= MAX_REPEATED_BYTES:
                     parts += await self._next()
         except TimeoutError:
             raise InvalidRequest("the body did not arrive in time") from None
@@ -230,7 +230,7 @@ class Front:
         if request.created is None:
             return None
         if not request.is_whole:
-            raise PayloadTooLarge(f"a request for a session has at most {MOST_REPEATED_BYTES} bytes")
+            raise PayloadTooLarge(f"a request for a session has at most {MAX_REPEATED_BYTES} bytes")
         try:
             wanted = msgspec.json.decode(request.body, type=Wanted)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -354,7 +354,7 @@ async def _whole(response: httpx2.Response) -> bytes:
     try:
         async for part in response.aiter_raw():
             parts += part
-            if len(parts) > MOST_ANSWER_BYTES:
+            if len(parts) > MAX_ANSWER_BYTES:
                 raise StreamError("a node's answer is larger than expected")
     finally:
         await response.aclose()

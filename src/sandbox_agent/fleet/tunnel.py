@@ -14,7 +14,7 @@ from ..errors import InvalidRequest, SandboxAgentError, Unavailable
 from .asgi import Headers, Receive, Scope, Send, problem_headers
 from .provider import Sandbox
 
-MOST_MESSAGE_BYTES = 2 << 20
+MAX_MESSAGE_BYTES = 2 << 20
 OPEN_SECONDS = 10.0
 NO_STATUS = (1005, 1006)
 """Codes that stand for a close without one; they are never sent."""
@@ -76,7 +76,7 @@ async def _connected(scope: Scope, sandbox: Sandbox) -> ClientConnection:
             user_agent_header=None,
             compression=None,
             proxy=None,
-            max_size=MOST_MESSAGE_BYTES,
+            max_size=MAX_MESSAGE_BYTES,
             open_timeout=OPEN_SECONDS,
             logger=_quiet,  # a URL may contain the token
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 from .asgi import Receive, Send
 
-MOST_MESSAGE_BYTES = 2 << 20
+MAX_MESSAGE_BYTES = 2 << 20
 
 _quiet = logging.getLogger("sandbox_agent.websocket")
 _quiet.setLevel(logging.WARNING)

@@ -27,7 +27,7 @@ from .log import Log
 
 PAGE_EVENTS = 500
 PAGE_BYTES = 4 << 20
-MOST_TOLD_BYTES = 8 << 20
+MAX_REPORTED_BYTES = 8 << 20
 
 
 class SessionChanges:
@@ -94,7 +94,7 @@ class SessionChanges:
         """The changes that the agent reported: all patches of each file, concatenated."""
         patches: dict[str, list[str]] = {}
         after = size = 0
-        while size < MOST_TOLD_BYTES:
+        while size < MAX_REPORTED_BYTES:
             page = partial(self._log.store.read, record.session_id, after, PAGE_EVENTS, PAGE_BYTES)
             rows = await self._log.look_up(page)
             if not rows:

@@ -77,10 +77,16 @@ class Hosts:
             shared.expect()
             return shared
 
-    async def _start(self, request: HostRequest) -> Host:
+    def place_of(self, request: HostRequest) -> Place:
+        """Where and with which environment its agent runs."""
         agent = request.agent
         env = {**environment(agent, os.environ, request.env), INSIDE: agent.name}
-        place = Place(request.program.path, self._data_dir, env)
+        return Place(request.program.path, self._data_dir, env)
+
+    async def _start(self, request: HostRequest) -> Host:
+        agent = request.agent
+        place = self.place_of(request)
+        env = dict(place.environ)
         launch = agent.launch(place, request.settings, request.native_id, request.resume)
         host = Host(agent, launch, self._log, self._world, self.instance, self._exited, self.tap)
         self._running.add(host)

@@ -10,22 +10,26 @@ from ..store.base import QueuedMessage
 from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
-from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
+from .inputs import Closed, Dying, Exited, Leaving, NotCarried, OpenFailed, Ready, Stale, Timer, Unsaid
 from .phases import (
     Absent,
     Cancelling,
     Closing,
+    Deleting,
+    Ended,
+    Ending,
     Gone,
     Idle,
     New,
     Open,
     Opening,
     Reopening,
+    Resting,
     Running,
     Starting,
 )
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 """Processes that may exit before reading a prompt, after which its turn fails."""
 
 UNREAD = Failure("the agent's process ended before it read the prompt", "agent_process_exited")
@@ -181,7 +185,7 @@ def _pass_on(core: Core, failure: Failure) -> None:
     phase = core.phase
     if not isinstance(phase, Running) or phase.message is None:
         return
-    if phase.tries < MOST_TRIES:
+    if phase.tries < MAX_TRIES:
         core.enter(Reopening(phase.turn, phase.message, phase.tries))
         return
     core.scribe.error(failure.message, failure.code, failure.details)
@@ -228,6 +232,18 @@ def closed(core: Core, news: Closed) -> None:
             turns.end_by_us(core)
         else:
             _close_background(core)
+
+
+def not_carried(core: Core, news: NotCarried) -> None:
+    if isinstance(core.phase, Ended | Ending | Gone | New | Deleting | Resting):
+        return
+    core.scribe.status(
+        "conversation_not_carried",
+        {"native_session_id": core.record.native_id},
+        f"{news.reason}, so only this machine can continue the conversation",
+        source="daemon",
+    )
+    core.fact()
 
 
 def _close_background(core: Core) -> None:

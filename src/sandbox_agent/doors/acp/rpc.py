@@ -37,7 +37,7 @@ logger = logging.getLogger("sandbox_agent.doors.acp")
 VERSION = "2.0"
 MAX_REQUESTS = 200
 """Requests of a client that may be open at the same time."""
-MOST_TASKS = 1_000
+MAX_TASKS = 1_000
 """Nothing limits notifications, which get no answer."""
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ class Rpc:
                     answer.set_exception(RequestFailed(message.error))
             case Note(method="$/cancel_request"):
                 await self._cancel_request(message)
-            case Note() if len(self._tasks) < MOST_TASKS:
+            case Note() if len(self._tasks) < MAX_TASKS:
                 self.spawn(self._served.notice(message))
             case Note():
                 await self._served.notice(message)  # the client waits instead

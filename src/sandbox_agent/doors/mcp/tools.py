@@ -15,14 +15,14 @@ from ...schema.sessions import SessionState
 from .frames import Annotations, ListedTool
 from .schemas import plain_schema
 
-MOST_SECONDS = 50.0
+MAX_SECONDS = 50.0
 """Many hosts give up on a call after a minute."""
 MAX_TEXT_BYTES = 20_000
 """The end of what an agent said, in a result."""
 
 Session = Annotated[str, Meta(description="Id of the session.")]
 Seconds = Annotated[
-    Annotated[float, Meta(ge=0, le=MOST_SECONDS)] | None,
+    Annotated[float, Meta(ge=0, le=MAX_SECONDS)] | None,
     Meta(description="How long to wait, in seconds (default and maximum: 50)."),
 ]
 Prompt = Annotated[str, Meta(description="What the agent should do.")]

@@ -21,7 +21,7 @@ from ..acp.local import LocalOperations
 from .callers import Caller, Sent
 from .progress import Progress
 from .tools import (
-    MOST_SECONDS,
+    MAX_SECONDS,
     AgentList,
     Agents,
     Answer,
@@ -306,7 +306,7 @@ def _session_for(key: str | None) -> str:
 
 
 def _deadline(seconds: float | None) -> float:
-    return asyncio.get_running_loop().time() + (MOST_SECONDS if seconds is None else seconds)
+    return asyncio.get_running_loop().time() + (MAX_SECONDS if seconds is None else seconds)
 
 
 def _listed(info: SessionInfo) -> ListedSession:

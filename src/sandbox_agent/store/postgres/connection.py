@@ -21,7 +21,7 @@ OLDEST_SERVER = 150000
 STATEMENT_MILLISECONDS = 10_000
 WRITE_MILLISECONDS = 5_000
 LOCK_MILLISECONDS = 3_000
-MOST_SCHEMA_BYTES = 40
+MAX_SCHEMA_BYTES = 40
 """Names of channels have 63 bytes and start with the schema's."""
 
 Connection = psycopg.Connection[tuple]  # type: ignore[type-arg]
@@ -111,9 +111,9 @@ def require_fit(connection: Connection) -> None:
         )
     if schema is None:
         raise DatabaseUnfit("the schema of --database-url does not exist: create it with CREATE SCHEMA")
-    if len(schema.encode()) > MOST_SCHEMA_BYTES:
+    if len(schema.encode()) > MAX_SCHEMA_BYTES:
         raise DatabaseUnfit(
-            f"the name of the schema is longer than {MOST_SCHEMA_BYTES} bytes: choose a shorter one"
+            f"the name of the schema is longer than {MAX_SCHEMA_BYTES} bytes: choose a shorter one"
         )
 
 

@@ -7,7 +7,7 @@ import time
 import psycopg
 from psycopg import sql
 
-from ..base import MOST_LEDGER_ROWS, MOST_TOMBSTONES
+from ..base import MAX_LEDGER_ROWS, MAX_TOMBSTONES
 from .connection import Connection
 from .pool import Pool
 
@@ -73,10 +73,10 @@ def _remove_some(connection: Connection) -> bool:
         connection.execute(
             "DELETE FROM tombstones WHERE position <= "
             "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET %s)",
-            (MOST_TOMBSTONES,),
+            (MAX_TOMBSTONES,),
         )
         connection.execute(
-            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - %s", (MOST_LEDGER_ROWS,)
+            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - %s", (MAX_LEDGER_ROWS,)
         )
         connection.execute("DELETE FROM sessions WHERE record IS NULL AND is_fenced(owner)")
         connection.execute(

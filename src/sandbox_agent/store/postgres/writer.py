@@ -23,10 +23,10 @@ from .parameters import Numbers
 from .plan import Key, Plan
 from .secrets import Seal
 
-MOST_PLACES = 4_096
+MAX_PLACES = 4_096
 """A position is the transaction's id and the place in it, which has 12 bits."""
-MOST_EVENTS = 4_000
-MOST_KEYS = 10_000
+MAX_EVENTS = 4_000
+MAX_KEYS = 10_000
 """The number of sessions whose key is cached."""
 HINT_BYTES = 7_900
 
@@ -184,8 +184,8 @@ class Writer:
             )
             keys.update((name, Key(ordinal, era)) for name, ordinal, era in found)
         plan = Plan(changes, keys, lambda: self._new_key(connection), life.incarnation, self._seal)
-        if plan.numbers > MOST_PLACES:
-            raise ImpossibleChange(f"{plan.numbers} events in one write are more than {MOST_PLACES}")
+        if plan.numbers > MAX_PLACES:
+            raise ImpossibleChange(f"{plan.numbers} events in one write are more than {MAX_PLACES}")
         return plan
 
     def _new_key(self, connection: Connection) -> Key:
@@ -194,7 +194,7 @@ class Writer:
         return Key(row[0], self.era)
 
     def _keep(self, plan: Plan) -> None:
-        if len(self._keys) > MOST_KEYS:
+        if len(self._keys) > MAX_KEYS:
             self._keys.clear()
         self._keys.update(plan.keys)
         for session_id in plan.deleted:
