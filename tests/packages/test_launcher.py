@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-
 from tools.onefile.__main__ import write
 
 PROGRAM = """#!/bin/sh
