@@ -154,6 +154,11 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 def wait_until(holds: Callable[[], bool]) -> None:
     """Ask again and again; for facts that no event tells."""
     deadline = time.monotonic() + SECONDS

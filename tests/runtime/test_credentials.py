@@ -13,7 +13,7 @@ import pytest
 from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.agents.credentials import Credential, KeyFile, token_expiry
 from sandbox_agent.agents.environment import environment
-from sandbox_agent.runtime.credentials import MOST_BYTES, find_credentials, has_credentials
+from sandbox_agent.runtime.credentials import MAX_BYTES, find_credentials, has_credentials
 
 LATER = 4_102_444_800.0  # the year 2100
 LONG_AGO = 1_000_000_000.0
@@ -312,7 +312,7 @@ def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str,
     assert problems() == [f"{path} cannot be read: Too many levels of symbolic links"]
     path.unlink()
     with path.open("wb") as huge:
-        huge.truncate(MOST_BYTES + 1)
+        huge.truncate(MAX_BYTES + 1)
     assert problems() == [f"{path} is larger than 16 MiB"]
 
 

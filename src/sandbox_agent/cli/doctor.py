@@ -143,7 +143,7 @@ def _sources() -> Finding:
     settings = read_npm_settings(os.environ)
     if settings.registry is None:
         todo = (
-            "if the publishers cannot be reached, set npm_config_registry or use a mirror (docs/install.md)"
+            "if the publishers cannot be reached, set npm_config_registry or use a mirror (docs/install.mdx)"
         )
         return Finding(
             "sources", "ok", "agents are downloaded from their publishers; there are no npm settings", todo

@@ -45,7 +45,7 @@ COLUMNS = {
     "entries": ("name", "entryType", "size", "modified", "linkTarget"),
     "hits": ("path", "line", "text"),
     "files": ("status", "path", "additions", "deletions", "size"),
-    "commands": ("name", "argumentHint", "description"),
+    "commands": ("name", "arguments", "description"),
     "toolCalls": ("call_id", "name", "arguments"),
     "servers": ("name", "state", "tools", "error"),
     "skills": ("name", "description", "source", "commit"),
@@ -64,6 +64,9 @@ COLUMNS = {
         "expired",
     ),
     "parts": ("kind", "text", "effect", "list", "index", "why"),
+    "windows": ("id", "title", "x", "y", "width", "height", "isActive"),
+    "recordings": ("id", "status", "fileName", "bytes", "startedAt", "endedAt"),
+    "nodes": ("name", "state", "version", "startedAt", "lastSeenAt", "asked"),
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
@@ -152,7 +155,9 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
     if isinstance(value, list):  # a whole directory
         value = {"entries": value}
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
-    if lists:
+    if lists and "state" in value:
+        print_state(value, lists)
+    elif lists:
         name = lists[0]
         if name == "parts":
             print_facts({key: fact for key, fact in value.items() if key not in ("parts", "rule")})
@@ -165,6 +170,15 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
         print_facts(value)
     else:
         print(cell(value))
+
+
+def print_state(value: dict[str, Any], lists: Sequence[str]) -> None:
+    """Print the facts of something, then what belongs to it."""
+    print_facts({name: fact for name, fact in value.items() if name not in lists})
+    for name in lists:
+        rows = value[name]
+        print(f"\n{heading(name)}:")
+        print_rows(list(rows[0]) if rows else (), rows, empty=f"no {heading(name)}")
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty: str) -> None:

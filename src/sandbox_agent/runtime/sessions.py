@@ -41,6 +41,7 @@ from .session_door import Welcome
 
 if TYPE_CHECKING:
     from ..desktop.desktop import Desktop
+    from .carrier import Carrier
     from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.sessions")
@@ -84,6 +85,8 @@ class Sessions:
         self.spawn = spawn
         self.cluster: Cluster | None = None
         """The other nodes that share the log, if it is shared."""
+        self.carrier: Carrier | None = None
+        """Carries the agents' conversations to other nodes, if the log is shared."""
         self.desktop = desktop
         self._agents = agents
         self._world = world
@@ -416,6 +419,10 @@ class Sessions:
                 raise self.log.unavailable()
         finally:
             self._unpin(live)
+
+    def tell_not_carried(self, session_id: str, reason: str) -> None:
+        if (live := self._live.get(session_id)) is not None:
+            live.step(inputs.NotCarried(reason))
 
     def refuse_callers(self, session_id: str, problem: SandboxAgentError) -> None:
         """Let no one wait any longer; what they asked for goes on."""
