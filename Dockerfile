@@ -4,7 +4,7 @@
 #   docker build -t sandbox-agent:agents --target agents .    with every agent in the image
 
 FROM debian:bookworm-slim AS base
-# The programs that agents and their commands expect: docs/common-software.md.
+# The programs that agents and their commands expect: docs/common-software.mdx.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends bash ca-certificates curl diffutils findutils git patch procps \
        python3 ripgrep tar tini unzip xz-utils \

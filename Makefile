@@ -73,7 +73,7 @@ dist: .venv/dev ## Build dist/sandbox-agent-linux-x64, one file for machines wit
 image-test: .venv/dev agents ## Build the image and the single file, and run them (as root, with buildah and debootstrap)
 	$(BIN)/python -m pytest tests/images -m image -n 0 -s $(ARGS)
 
-faults: .venv/dev ## Test every fault of docs/reliability.md, including those that take minutes
+faults: .venv/dev ## Test every fault of docs/contributing/reliability.mdx, including those that take minutes
 	$(BIN)/python -m pytest tests/faults tests/live/test_opencode_server.py -n auto -m "" $(ARGS)
 
 torture: .venv/dev ## Kill the daemon under load N times at random moments and check that nothing is lost
@@ -117,7 +117,7 @@ compiled: .venv/run
 	@touch $@
 
 # The inspector. Only its page needs Node.js: a machine without it, or without a network, still serves the API.
-PAGE_SOURCES := docs/coverage.md $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src sdks/react/src -name node_modules -prune -o -type f -print)
 NPM_CI := npm ci --silent --no-progress
 
 $(PAGE): $(PAGE_SOURCES)

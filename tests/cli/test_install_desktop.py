@@ -13,13 +13,13 @@ MANAGERS = {
     "apt-get": [
         "apt-get update",
         "apt-get install -y --no-install-recommends xvfb openbox ffmpeg tigervnc-scraping-server xdg-utils "
-        "xkb-data fonts-dejavu-core",
+        "xkb-data fonts-dejavu-core xterm",
     ],
     "dnf": [
         "dnf install -y xorg-x11-server-Xvfb openbox ffmpeg-free tigervnc-server xdg-utils xkeyboard-config "
-        "dejavu-sans-fonts"
+        "dejavu-sans-fonts xterm"
     ],
-    "apk": ["apk add xvfb openbox ffmpeg tigervnc xdg-utils xkeyboard-config font-dejavu"],
+    "apk": ["apk add xvfb openbox ffmpeg tigervnc xdg-utils xkeyboard-config font-dejavu xterm"],
 }
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
 
 from sandbox_agent.cli.failures import CommandFailed, ProblemAnswered
-from sandbox_agent.cli.output import cell, heading, print_answer, print_rows, size, written
+from sandbox_agent.cli.output import COLUMNS, cell, heading, print_answer, print_rows, size, written
+from sandbox_agent.ops import OPERATIONS
 
 
 def test_a_field_name_becomes_words() -> None:
@@ -67,6 +68,41 @@ def test_pending_requests_show_their_title_and_turn(
         "turn_1   hello    2026-01-02 03:04",
     ]
     assert shown.err == "more messages: --cursor 2\n"
+
+
+def test_every_list_of_a_response_has_columns() -> None:
+    lists = {
+        field.encode_name: {inner.encode_name for inner in msgspec.structs.fields(row)}
+        for operation in OPERATIONS.values()
+        if isinstance(operation.response, type) and issubclass(operation.response, msgspec.Struct)
+        for field in msgspec.structs.fields(operation.response)
+        if get_origin(field.type) in (list, tuple)
+        for row in get_args(field.type)[:1]
+        if isinstance(row, type) and issubclass(row, msgspec.Struct)
+    }
+    assert {"windows", "recordings", "nodes", "commands"} <= lists.keys()
+    assert lists.keys() - COLUMNS.keys() == set()
+    assert set(COLUMNS["commands"]) <= lists["commands"]
+    assert set(COLUMNS["nodes"]) <= lists["nodes"]
+
+
+def test_a_state_is_printed_with_what_belongs_to_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    desktop = {"state": "active", "processes": [{"name": "Xvfb", "running": True}], "windows": [{"id": "7"}]}
+    print_answer(msgspec.json.encode(desktop), argparse.Namespace())
+    assert capsys.readouterr().out.splitlines() == [
+        "state  active",
+        "",
+        "processes:",
+        "name  running",
+        "Xvfb  yes",
+        "",
+        "windows:",
+        "id",
+        "7",
+    ]
 
 
 def test_a_path_is_one_line_from_home_and_cut_in_the_middle(

@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -35,13 +34,6 @@ from sandbox_agent.testing.store_contract.samples import PLENTY, record, rows
 @pytest.fixture
 def url(logs: Logs) -> str:
     return logs.new()
-
-
-@pytest.fixture
-def proxy(logs: Logs) -> Iterator[Proxy]:
-    proxy = Proxy(logs.server.port)
-    yield proxy
-    proxy.close()
 
 
 def through(proxy: Proxy, logs: Logs, url: str) -> str:

@@ -114,7 +114,9 @@ def test_agents_and_what_they_can_do_are_listed(window: Window, session: str, cl
 
 
 def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Window, session: str) -> None:
-    lines = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text().replace("`", "").splitlines()
+    lines = (
+        (Path(__file__).parents[2] / "docs" / "compatibility.mdx").read_text().replace("`", "").splitlines()
+    )
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     titles, _, names, versions, stability, *features = rows
     at = titles.index("Codex")

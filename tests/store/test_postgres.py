@@ -225,7 +225,7 @@ def test_positions_continue_where_transaction_ids_start_again(url: str) -> None:
 
 
 def test_a_role_that_owns_nothing_runs_a_log_that_its_owner_migrated(logs: Logs) -> None:
-    """As docs/session-persistence.md says."""
+    """As docs/session-persistence.mdx says."""
     schema = logs.server.new_schema()
     runner = f"runner_of_{schema}"
     logs.server.execute(f"CREATE ROLE {runner} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {runner}", schema)

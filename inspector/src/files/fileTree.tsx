@@ -2,9 +2,9 @@
 import { type DragEvent, useEffect, useState } from "react";
 import { sayWhy } from "../daemon/problem";
 import type { FileEntry } from "../daemon/types";
-import { IconButton } from "../parts/button";
-import { bytes, count } from "../parts/format";
-import { Icon } from "../parts/icon";
+import { IconButton } from "chat/parts/button";
+import { bytes, count } from "chat/parts/format";
+import { Icon } from "chat/parts/icon";
 import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {

@@ -4,7 +4,7 @@
  */
 import type { Daemon } from "../daemon/daemon";
 import { Refused } from "../daemon/problem";
-import { Observable } from "../state/observable";
+import { Observable } from "chat/state/observable";
 
 export type LinkState =
   | { readonly kind: "connecting" | "open" | "offline" | "gone" }

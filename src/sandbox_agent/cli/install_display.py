@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..install.progress import Progress
-from .output import console, say
+from .output import can_draw, console, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -33,7 +33,7 @@ class Display:
             self._bars.stop()
 
     def tell(self, progress: Progress) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and can_draw():
             self._draw(progress)
         elif (text := self._text(progress)) != self._last:
             self._last = text

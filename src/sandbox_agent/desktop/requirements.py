@@ -29,11 +29,11 @@ REQUIREMENTS = (
     Requirement("xdg-open", ("xdg-open",), {"apt": "xdg-utils", "dnf": "xdg-utils", "apk": "xdg-utils"}),
 )
 BESIDE = {
-    "apt": ("xkb-data", "fonts-dejavu-core"),
-    "dnf": ("xkeyboard-config", "dejavu-sans-fonts"),
-    "apk": ("xkeyboard-config", "font-dejavu"),
+    "apt": ("xkb-data", "fonts-dejavu-core", "xterm"),
+    "dnf": ("xkeyboard-config", "dejavu-sans-fonts", "xterm"),
+    "apk": ("xkeyboard-config", "font-dejavu", "xterm"),
 }
-"""Packages without a program of their own: the keyboard's layout, and a font for openbox."""
+"""Not checked for: the keyboard's layout, a font for openbox, and a terminal as a first program to launch."""
 INSTALL: dict[str, tuple[str, ...]] = {
     "apt": ("apt-get", "install", "-y", "--no-install-recommends"),
     "dnf": ("dnf", "install", "-y"),

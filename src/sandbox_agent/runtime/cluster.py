@@ -32,6 +32,8 @@ logger = logging.getLogger("sandbox_agent.cluster")
 
 TRIES = 3
 RETRY_SECONDS = 0.25
+LEASH_SECONDS = 2.0
+"""How long before the end of the lease agents are frozen. It is half of a shorter lease."""
 SEVERAL = 50
 """Sessions that are closed at the same time."""
 
@@ -111,6 +113,9 @@ class Cluster:
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
         log.on_uncertain = self._tell_uncertain
+        self._held_at = 0.0
+        if self._takes_any:
+            log.on_renewed = self._hold_agents
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -177,6 +182,14 @@ class Cluster:
             if self._log.failure is None:  # otherwise the log tries again by itself
                 with contextlib.suppress(Unavailable):
                     await self._log.written(end)
+
+    def _hold_agents(self, renewed_at: float) -> None:
+        """Another node may continue our sessions when the lease is over, on the same files: our agents must not act any more by then."""
+        now = time.monotonic()
+        if now - self._held_at >= self._lease / 6:
+            self._held_at = now
+            leash = max(self._lease - LEASH_SECONDS, self._lease / 2)
+            self._sessions.hosts.hold(renewed_at + leash - now)
 
     # -- others -------------------------------------------------------------------------------
 

@@ -10,17 +10,21 @@ from ..store.base import QueuedMessage
 from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
-from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
+from .inputs import Closed, Dying, Exited, Leaving, NotCarried, OpenFailed, Ready, Stale, Timer, Unsaid
 from .phases import (
     Absent,
     Cancelling,
     Closing,
+    Deleting,
+    Ended,
+    Ending,
     Gone,
     Idle,
     New,
     Open,
     Opening,
     Reopening,
+    Resting,
     Running,
     Starting,
 )
@@ -228,6 +232,18 @@ def closed(core: Core, news: Closed) -> None:
             turns.end_by_us(core)
         else:
             _close_background(core)
+
+
+def not_carried(core: Core, news: NotCarried) -> None:
+    if isinstance(core.phase, Ended | Ending | Gone | New | Deleting | Resting):
+        return
+    core.scribe.status(
+        "conversation_not_carried",
+        {"native_session_id": core.record.native_id},
+        f"{news.reason}, so only this machine can continue the conversation",
+        source="daemon",
+    )
+    core.fact()
 
 
 def _close_background(core: Core) -> None:
