@@ -150,18 +150,19 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
 
 
 @needs_namespaces
-def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 80, 140])
+def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(room: int, tmp_path: Path) -> None:
+    """Depending on the room in KiB, the log cannot be created, migrated or written."""
     data = tmp_path / "data"
     data.mkdir()
-    fill = (
-        f"mount -t tmpfs -o size=64k,mode=700 tmpfs {data} && (cat /dev/zero > {data}/filler; :) 2>/dev/null"
-    )
-    inside = [*NAMESPACE, "sh", "-c", f'{fill}; exec "$0" "$@"']
+    mount = f"mount -t tmpfs -o size=700k,mode=700 tmpfs {data}"
+    fill = f"dd if=/dev/zero of={data}/filler bs=1k count={700 - room} 2>/dev/null"
+    inside = [*NAMESPACE, "sh", "-c", f'{mount} && {fill}; exec "$0" "$@"']
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
     failed = subprocess.run(
         [*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS
     )
-    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert (failed.returncode, "Traceback" in failed.stderr, 'File "' in failed.stderr) == (1, False, False)
     assert "No space left on device" in failed.stderr or "disk is full" in failed.stderr
 
 
