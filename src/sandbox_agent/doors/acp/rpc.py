@@ -37,7 +37,7 @@ logger = logging.getLogger("sandbox_agent.doors.acp")
 VERSION = "2.0"
 MAX_REQUESTS = 200
 """Requests of a client that may be open at the same time."""
-MOST_TASKS = 1_000
+MAX_TASKS = 1_000
 """Nothing else limits notifications and refusals."""
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Rpc:
     @property
     def is_busy(self) -> bool:
         """Whether the next request would be refused, or whatever comes next would have to wait."""
-        return len(self._requests) >= MAX_REQUESTS or len(self._tasks) >= MOST_TASKS
+        return len(self._requests) >= MAX_REQUESTS or len(self._tasks) >= MAX_TASKS
 
     async def receive(self, frame: bytes) -> None:
         """Take one message of the client. What takes time goes on in tasks."""
@@ -161,7 +161,7 @@ class Rpc:
 
     async def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Do what may take long, such as waiting for the client to read, in a task; with too many, the client waits instead."""
-        if len(self._tasks) < MOST_TASKS:
+        if len(self._tasks) < MAX_TASKS:
             self.spawn(work)
         else:
             await work
