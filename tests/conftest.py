@@ -13,9 +13,12 @@ import pytest
 if TYPE_CHECKING:
     from .cluster.logs import Logs
 
-# What the live suite and the stores' contract assert outside of test files is explained too when it fails. It must be
-# said here: other tests import samples of the contract.
-pytest.register_assert_rewrite(f"{__package__}.live", "sandbox_agent.testing.store_contract")
+# Failed asserts outside of test files show their values too. Here, because the modules must not be imported before.
+pytest.register_assert_rewrite(
+    f"{__package__}.live",
+    "sandbox_agent.testing.store_contract",
+    "sandbox_agent.testing.shared_store_contract",
+)
 
 from .doors.coverage import DoorReport  # noqa: E402
 from .inspector.machine import BrowserReport  # noqa: E402

@@ -63,6 +63,10 @@ class Daemon:
     def start(self) -> Self:
         """Start it and wait until it listens."""
         self.launch()
+        return self.await_start()
+
+    def await_start(self) -> Self:
+        """Wait until it listens."""
         if not self._listening.wait(SECONDS) or not self.port:
             self.process.kill()
             raise AssertionError(f"the daemon did not start: {self.said()}")
@@ -152,6 +156,11 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 
 from ..daemons import Daemon, running
 
+pytestmark = pytest.mark.slow
+
 NAME = "sandbox-agentd"
 SOURCE = Path(__file__).parents[2] / "src" / "sandbox_agent"
 

@@ -231,10 +231,10 @@ def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
             say(host, "a last", "exit 3")
             await tenant.until(lambda: "dying" in tenant.notices)
             assert (tenant.notices, wire.heard) == (["Ready", "dying"], [])
-            assert not host.exit_told.is_set()
+            assert not host.exit_reported.is_set()
             host.release()
             assert tenant.notices == ["Ready", "dying", "heard 1", "exited 3"]
-            assert (host.exit_told.is_set(), here.hosts.count) == (True, 0)
+            assert (host.exit_reported.is_set(), here.hosts.count) == (True, 0)
 
     asyncio.run(scenario())
 

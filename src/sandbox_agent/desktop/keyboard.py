@@ -26,7 +26,7 @@ NEW_SYMBOL_SECONDS = 0.02
 MAX_KEYS = 8
 MAX_MS = 600_000
 SETTLE_EVERY = 32
-"""Characters after which the server gets time to catch up."""
+"""How many characters to type before the server gets time to catch up."""
 
 
 class Stroke(NamedTuple):

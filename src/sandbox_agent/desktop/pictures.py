@@ -45,7 +45,7 @@ class Pictures:
         self._processes = processes
         self._folder = folder
         self._turn = asyncio.Semaphore(MAX_AT_ONCE)
-        """A frame takes tens of megabytes."""
+        """Limits the frames in memory, each of which takes tens of megabytes."""
         self._count = 0
 
     async def take(

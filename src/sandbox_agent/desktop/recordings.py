@@ -1,6 +1,6 @@
 """Recordings of the screen, made by ffmpeg.
 
-A recording is written in fragments that play by themselves: one that was cut, even by `kill -9`, plays up to there.
+A recording is written in fragments that can each be played, so one that was cut short, even by `kill -9`, plays up to that point.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class Recordings:
             raise Unavailable(f"the record cannot be written: {error.strerror}", retryAfter=5) from error
 
     def _remove(self, record: Record) -> None:
-        """The number stays used."""
+        """Delete the files of a recording. Its number is not used again."""
         write_private(self._folder / "last", str(self._last_number).encode())
         for path in (self._folder / f"{record.id}.json", self._video(record)):
             path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 class Requirement(NamedTuple):
     name: str
-    """What people call it."""
+    """The name shown to people."""
     programs: tuple[str, ...]
     """Any of these will do."""
     packages: Mapping[str, str]
@@ -40,7 +40,7 @@ INSTALL: dict[str, tuple[str, ...]] = {
     "apk": ("apk", "add"),
 }
 UPDATE: dict[str, tuple[str, ...]] = {"apt": ("apt-get", "update")}
-"""Containers often come without the lists of packages."""
+"""Run before an install, because containers often have no package lists."""
 
 
 def program(requirement: str) -> str | None:

@@ -16,7 +16,7 @@ FROM_PAGER = 2
 STATIC_GRAVITY = 10
 """The place of the content counts, whatever frame the window manager draws."""
 SETTLE_SECONDS = 1.0
-"""How long the window manager may take. It may also refuse: the answer says what is."""
+"""How long to wait for the window manager, which may also refuse a change: the answer describes the actual state."""
 POLL_SECONDS = 0.01
 
 Place = tuple[int, int, int, int]

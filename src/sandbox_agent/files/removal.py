@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..errors import InvalidRequest, PermissionDenied
 from .draft import sync_folder
-from .problems import told
+from .problems import naming_path
 from .roots import Place, Roots
 
 MAX_DEPTH = 256
@@ -20,7 +20,7 @@ Check = Callable[[], None]
 
 def remove(roots: Roots, path: str, *, recursive: bool, check: Check) -> None:
     """Remove what is at a path; a link itself, never its target. `check` may stop it between two entries."""
-    with roots.place(path, follow=False) as place, told(path):
+    with roots.place(path, follow=False) as place, naming_path(path):
         name, status = place.required_name(), place.status()
         require_removable(roots, place, status)
         if not stat.S_ISDIR(status.st_mode):

@@ -18,7 +18,7 @@ from ..errors import Conflict, InvalidRequest, PreconditionFailed
 from .below import below, put_link, remove_link
 from .draft import Draft
 from .entries import etag
-from .problems import told
+from .problems import naming_path
 from .roots import Place, Roots
 from .snapshot import ABSENT, GITLINK, LINK, NO_VERSION, Change, Snapshot, Version, write_whole
 
@@ -120,7 +120,7 @@ def _give_back(
     start = roots.open_folder(directory)
     try:
         for path, version in sorted(versions.items(), key=lambda item: item[1].exists):
-            with told(os.path.join(directory, path)):
+            with naming_path(os.path.join(directory, path)):
                 if path in tags and _current_etag(snapshot, path) != tags[path]:
                     raise PreconditionFailed(f"{path} has just changed", path=path)
                 if version.exists:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from ..errors import InvalidRequest, PermissionDenied
-from .problems import told
+from .problems import naming_path
 from .vault import Identity, Vault, identity
 
 MAX_LINKS = 40
@@ -87,14 +87,14 @@ class Roots:
 
         Every failure before a root is reached gives the same refusal, so that nothing outside is revealed.
         """
-        with told(path):
+        with naming_path(path):
             if len(os.fsencode(path)) > MAX_PATH_BYTES:
                 raise OSError(errno.ENAMETOOLONG, "is too long")
             return _Walk(self, path, follow, make_parents).place()
 
     def open_folder(self, path: str) -> int:
         """A folder, opened for listing."""
-        with self.place(path) as place, told(path):
+        with self.place(path) as place, naming_path(path):
             if place.name is not None:
                 place.status()
                 raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
@@ -102,7 +102,7 @@ class Roots:
 
     def open_file(self, path: str) -> int:
         """A regular file, opened for reading."""
-        with self.place(path) as place, told(path):
+        with self.place(path) as place, naming_path(path):
             if place.name is None:
                 raise IsADirectoryError(errno.EISDIR, "is a folder")
             return self.open_file_in(place.folder, place.name)

@@ -21,7 +21,7 @@ from .below import below, put, put_link, remove_link
 from .draft import Draft
 from .entries import readable
 from .moving import make_folder
-from .problems import told
+from .problems import naming_path
 from .reading import PIECE_BYTES
 from .removal import Check
 from .roots import Place, Roots
@@ -156,7 +156,7 @@ class _Unpacking:
     def run(self, archive: IO[bytes]) -> Unpacked:
         for member, content in _members(archive, self._check):
             parts = _parts(member.name)
-            with told(readable(f"{self._path}/{member.name}")):
+            with naming_path(readable(f"{self._path}/{member.name}")):
                 self._write(member, parts, content)
             if parts:
                 self._count += 1

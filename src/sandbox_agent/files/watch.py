@@ -17,7 +17,7 @@ from ..errors import InvalidRequest, SandboxAgentError
 from ..schema.files import EntryType, FileChange
 from . import kernel
 from .entries import readable
-from .problems import told
+from .problems import naming_path
 from .roots import Roots
 
 MAX_FOLDERS = 8192
@@ -46,7 +46,7 @@ class Watch:
         self._is_whole = True
         self._start, self._notices = -1, -1
         self._start = roots.open_folder(path)
-        with told(path):
+        with naming_path(path):
             try:
                 self._notices = kernel.open_notices()
             except kernel.Unsupported:

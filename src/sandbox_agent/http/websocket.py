@@ -46,5 +46,5 @@ class AsgiSocket:
         if message["type"] == "websocket.disconnect":
             return None
         text: str | None = message.get("text")
-        said: str | bytes = text if text is not None else message["bytes"]
-        return said
+        content: str | bytes = text if text is not None else message["bytes"]
+        return content

@@ -74,7 +74,7 @@ class Host:
         self.agent = agent
         self.wire = agent.wire(world)
         self.started_at = time.monotonic()
-        self.exit_told = asyncio.Event()
+        self.exit_reported = asyncio.Event()
         """Set when every session knows that the process is gone."""
         self._tap = tap
         self._launch = launch
@@ -199,7 +199,7 @@ class Host:
 
     def _require_alive(self) -> None:
         """A session that joins after the exit was reported would never learn of it."""
-        if self.exit_told.is_set():
+        if self.exit_reported.is_set():
             raise AgentProcessExited("the agent's process has just exited", agent=self.agent.name)
 
     # -- what the process says ----------------------------------------------------------------
@@ -374,7 +374,7 @@ class Host:
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)
-        self.exit_told.set()
+        self.exit_reported.set()
 
 
 def _record(tap: Tap, direction: Literal["in", "out"], frames: Sequence[InFrame | OutFrame]) -> None:

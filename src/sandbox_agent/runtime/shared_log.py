@@ -49,6 +49,8 @@ class SharedLog(Log):
         self.on_uncertain: Callable[[list[End]], None] = lambda ends: None
         """No one knows yet what became of the writes of these sessions, and it takes long."""
         self.on_went_back: Callable[[str], None] = lambda words: None
+        self.on_renewed: Callable[[float], None] = lambda began: None
+        """A write, which began at this time, has renewed the lease."""
         self.write_seconds = 0.0
         """How long the last write took."""
         self.written_at = time.monotonic()
@@ -104,13 +106,15 @@ class SharedLog(Log):
 
     def _write(self) -> None:
         if self._is_open:
-            self._began = time.monotonic()
+            if not self._is_frozen:  # else an earlier attempt may be the one that is found written
+                self._began = time.monotonic()
             super()._write()
 
     def _written(self, outcome: int | Exception) -> None:
         if isinstance(outcome, int):
             self.written_at = time.monotonic()
             self.write_seconds = self.written_at - self._began
+            self.on_renewed(self._began)
         elif self._is_frozen and not isinstance(outcome, DEFINITE):
             self._loop.call_later(RETRY_SECONDS, self._write)
             return

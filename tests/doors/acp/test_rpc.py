@@ -24,7 +24,7 @@ class Slow:
         self.taken += 1
         await asyncio.Event().wait()
 
-    def stream_of(self, call: Call) -> str | None:
+    def stream_of(self, call: Call, *, is_refused: bool = False) -> str | None:
         return None
 
 

@@ -1,7 +1,7 @@
 """Hints: what other nodes have written, and what they ask. They wake readers, and nothing depends on them.
 
-Behind a transaction pooler, LISTEN succeeds and nothing is ever heard. So a new connection is tested with a notification from another
-one; if it stays silent, `Missed` comes four times a second, and its readers look by themselves.
+Behind a transaction pooler, LISTEN succeeds but no notification arrives. So a new connection is tested with a notification from
+another one; if it does not arrive, `Missed` is sent four times a second, and readers poll.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _add_months(connection: Connection) -> int:
 def _remove_some(connection: Connection) -> bool:
     with connection.transaction():
         if connection.execute(_LOCK).fetchone() != (True,):
-            return False  # another node is at it
+            return False  # another node is doing it
         doomed = connection.execute("SELECT session, era FROM doomed LIMIT 1").fetchone()
         if doomed is not None:
             _remove_some_of(connection, *doomed)

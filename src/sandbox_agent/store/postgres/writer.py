@@ -2,7 +2,7 @@
 
 A write is sent in one go, from `BEGIN` to `COMMIT`, and behind it the hints for other nodes. An error skips the rest of the pipeline, the
 commit too. Each write has a number, which the node's row keeps: if the connection breaks, the same write is sent again under the same
-number, and the database tells whether it is there already.
+number, and the database says whether it is already there.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Writer:
         return int(row[0])
 
     def _hint(self, connection: Connection, plan: Plan, life: Life) -> None:
-        """Tell the other nodes. While there is none, only our own listener hears from us, often enough to know that it still hears."""
+        """Notify the other nodes. While there is none, notify only our own listener, often enough for it to know that it works."""
         now = time.monotonic()
         is_due = now - self._hinted_at > life.lease_seconds / 3
         if is_due:
@@ -156,7 +156,7 @@ class Writer:
         meant = _meaning(error)
         if state in ("SA002", "SA003"):
             meant = LogWentBack(
-                "the database does not hold what it acknowledged, or more: it was restored from a backup, or a replica that lagged "
+                "the database holds less or more than it acknowledged: it was restored from a backup, or a replica that lagged "
                 "has taken over"
             )
         elif state == "SA001":
