@@ -1,4 +1,4 @@
-"""The README's snippets, run as they stand in the file. Only the port is another, so that tests can run side by side."""
+"""The snippets of the README and the quickstart, run as they are. Only the port differs, so that tests can run side by side."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 from tests.daemons import Daemon, running
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-CURL, COMMANDS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)[1:]
-(PROGRAM,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+_, SESSION = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+QUICKSTART = (ROOT / "docs" / "quickstart.mdx").read_text()
+CURL, COMMANDS = re.findall(r"```sh\n(.*?)```", QUICKSTART, re.DOTALL)
+(PROGRAM,) = re.findall(r"```python Python\n(.*?)```", QUICKSTART, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,13 @@ def in_shell(text: str, env: dict[str, str], folder: Path) -> subprocess.Complet
     return subprocess.run(
         ["bash", "-euc", text], env=env, cwd=folder, capture_output=True, text=True, timeout=60
     )
+
+
+def test_the_readme_shows_a_session(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1])
+    ran = in_shell(SESSION, env, tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, "The command said: hello\n"), ran.stderr
+    assert "✓ bash echo hello" in ran.stderr
 
 
 def test_the_session_with_curl_goes_from_its_creation_to_the_end_of_its_turn(
