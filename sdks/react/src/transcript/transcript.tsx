@@ -3,16 +3,16 @@
  * stays in sight; otherwise it stands still, says that something new has come, and offers the way to an end far below.
  */
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Boundary } from "../parts/boundary.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { plural } from "../parts/format.js";
 import { Notice } from "../parts/notice.js";
-import { useConversation } from "../session/sessionContext.js";
-import type { ConversationView } from "../state/conversation.js";
+import { SessionContext } from "../session/sessionContext.js";
+import type { ChatSession } from "../session/useSession.js";
+import type { Conversation } from "../state/conversation.js";
 import { useObserved } from "../state/observable.js";
-import { useWorkspace } from "inspector/state/workspace";
 import { EntryView } from "./entryView.js";
 import { OddCard } from "./errorCard.js";
 import { asks, type Row, Rows } from "./rows.js";
@@ -25,22 +25,40 @@ const NEAR = 60;
 /** How much of what one sees must lie below it before the way there is worth a button over the text. */
 const FAR = 1 / 3;
 
-interface Props {
-  view: ConversationView;
-  showAll: boolean;
-  searching: boolean;
-  onSearch: (open: boolean) => void;
+export interface TranscriptProps {
+  session: ChatSession;
+  /** Also show what agents tell machines: statuses that are hidden otherwise. */
+  showAll?: boolean;
+  /** Whether the search is open. */
+  searching?: boolean;
+  /** The search wants to be closed. */
+  onSearch?: (open: boolean) => void;
+  className?: string;
 }
 
-export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
-  const { transcript, catchingUp, failure, count } = view;
-  const conversation = useConversation();
-  const late = useObserved(useWorkspace().lateAnswers);
+/** The conversation, live. Give it a height, or put it into a flex column: it scrolls by itself. */
+export function Transcript({ session, className = "", ...rest }: TranscriptProps) {
+  return (
+    <SessionContext.Provider value={session.conversation}>
+      <div className={`sandbox-agent transcriptFrame ${className}`}>
+        <Scrolled key={session.id} conversation={session.conversation} {...rest} />
+      </div>
+    </SessionContext.Provider>
+  );
+}
+
+interface Props extends Omit<TranscriptProps, "session" | "className"> {
+  conversation: Conversation;
+}
+
+function Scrolled({ conversation, showAll = false, searching = false, onSearch = () => undefined }: Props) {
+  const { transcript, catchingUp, failure, count, asksElsewhere } = useObserved(conversation);
+  const late = useObserved(conversation.connection.lateAnswers);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const maker = useMemo(() => new Rows(), []);
   const rows = useMemo(
-    () => maker.of(transcript.entries, { unfolded, showAll, apart: new Set(late.keys()) }),
-    [maker, transcript.entries, unfolded, showAll, late],
+    () => maker.of(transcript.entries, { unfolded, showAll, asksElsewhere, apart: new Set(late.keys()) }),
+    [maker, transcript.entries, unfolded, showAll, asksElsewhere, late],
   );
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -129,9 +147,9 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
 
   const fresh = seen === null ? 0 : count - seen;
   return (
-    <div className="transcriptFrame">
+    <>
       {searching && <SearchBar {...search} onClose={() => onSearch(false)} />}
-      <div className="transcript" id="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
+      <div className="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
         <div className="transcriptRows" style={{ height }}>
           {drawn.map((item) => {
             const row = rows[item.index];
@@ -143,9 +161,9 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
                 data-key={row.key}
                 ref={virtual.measureElement}
                 className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""} ${row.isTight ? "tight" : ""} ${row.isFirst ? "" : "continued"}`}
-                style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as React.CSSProperties}
+                style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as CSSProperties}
               >
-                <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the debug panel has its events" text={why} />}>
+                <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the session's events have it" text={why} />}>
                   <EntryView row={row} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
                 </Boundary>
               </div>
@@ -175,7 +193,7 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
           <Icon name="arrowDown" size={14} /> {fresh > 0 ? plural(fresh, "new event") : "To the end"}
         </button>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { beforeAll, expect, test, vi } from "vitest";
-import { Markdown } from "chat/transcript/markdown";
+import { Markdown } from "../src/transcript/markdown.js";
 
 const drawn = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
 

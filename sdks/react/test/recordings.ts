@@ -1,7 +1,7 @@
 /** The universal events of every recording of every agent; a recording may hold several sessions. */
-import type { Event } from "sdk/events";
+import type { Event } from "sandbox-agentd";
 
-const FILES = import.meta.glob<string>("../../tests/transcripts/*/*/universal.jsonl", {
+const FILES = import.meta.glob<string>("../../../tests/transcripts/*/*/universal.jsonl", {
   query: "?raw",
   import: "default",
   eager: true,
