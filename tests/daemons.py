@@ -63,6 +63,10 @@ class Daemon:
     def start(self) -> Self:
         """Start it and wait until it listens."""
         self.launch()
+        return self.await_start()
+
+    def await_start(self) -> Self:
+        """Wait until it listens."""
         if not self._listening.wait(SECONDS) or not self.port:
             self.process.kill()
             raise AssertionError(f"the daemon did not start: {self.said()}")

@@ -57,7 +57,7 @@ def test_what_is_missing_is_installed_with_the_machines_own_package_manager(
     assert "still missing" in incomplete.stderr
 
 
-def test_a_machine_without_a_known_package_manager_is_told_what_to_install(tmp_path: Path) -> None:
+def test_without_a_known_package_manager_the_missing_programs_are_named(tmp_path: Path) -> None:
     done = install(tmp_path, "--yes")
     assert done.returncode == 1
     assert "Xvfb, openbox, ffmpeg, x0vncserver, xdg-open" in done.stderr

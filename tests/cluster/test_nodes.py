@@ -43,6 +43,26 @@ def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
 
 
+def test_a_node_that_closed_a_session_with_a_queue_forgets_it(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with two.client.follow(session) as reader:
+        one.client.send(session, "pace 100000 5")
+        queued = one.client.send(session, "hello")
+        reader.until_agent_speaks()
+        one.kill()
+        reader.until(is_unknown)
+    one.start()
+    with one.client.follow(session) as reader:
+        reader.until(lambda event: event["type"] == "turn.ended" and event["data"]["turn_id"] == queued)
+    wait_until(lambda: one.client.info(session)["state"] == "idle")
+    assert two.client.info(session) == one.client.info(session)
+    last = one.client.info(session)["eventCount"]
+    with two.client.follow(session, last_event_id=last) as reader:
+        two.client.send(session, "hello")
+        assert next(reader.events()).id == last + 1
+
+
 def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
     one = nodes.start("one", "--lease-seconds", "600")
     session = one.client.create()
@@ -56,14 +76,14 @@ def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) ->
 
 
 def test_a_replacement_takes_the_name_when_the_lease_is_over(nodes: Nodes) -> None:
-    one = nodes.start("one", "--lease-seconds", "5")
+    one = nodes.start("one")
     session = one.client.create()
     one.client.turn(session, "hello")
+    other = nodes.new("one", disk="another disk")
+    other.launch()
+    wait_until(lambda: "waiting" in other.said())
     one.kill()
-    other = nodes.start("one", disk="another disk")
-    assert "waiting" in other.said()
-    refused = other.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
-    assert refusal(refused) == (409, "conflict")
+    other.await_start()
     assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
 
 
@@ -98,6 +118,11 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
         one.pause()
         closed = reader.until(is_unknown)[-1]["sequence"]
         one.resume()
+        # It may not know yet what the others have written, but does not deny it.
+        with one.client.follow(session, last_event_id=closed):
+            pass
+        page = one.client.get(f"/v1/sessions/{session}/events", offset=str(closed))
+        assert page.json()["events"] == []
         wait_for_state(two, "one", "live")
     assert gone_within(agents, 2) == []
     wait_until(lambda: one.client.get("/v1/ready").status_code == 200)

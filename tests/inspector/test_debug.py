@@ -29,7 +29,7 @@ def panel(window: Window) -> Locator:
     return window.page.get_by_role("complementary", name="Panel")
 
 
-def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, client: Client) -> None:
+def test_events_are_filtered_by_type_and_by_text(window: Window, session: str, client: Client) -> None:
     events = client.events(session)
     count = panel(window).locator(".debugCount")
     expect(count).to_have_text(f"{len(events)} events")
@@ -41,7 +41,7 @@ def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, 
     expect(count).to_have_text(f"{len(found)} of {len(events)} events")
 
 
-def test_an_event_stands_beside_its_native_payload_and_has_a_link(
+def test_an_event_is_shown_beside_its_native_payload_and_has_a_link(
     window: Window, session: str, client: Client
 ) -> None:
     [event] = [one for one in client.events(session, include_raw="true") if one["type"] == "turn.ended"]
@@ -161,7 +161,7 @@ def test_events_have_the_time_of_this_place(window: Window, client: Client) -> N
     )
 
 
-def test_usage_is_told_turn_by_turn(window: Window, client: Client) -> None:
+def test_usage_is_shown_turn_by_turn(window: Window, client: Client) -> None:
     session = client.create()
     for prompt in ("usage", "markdown"):
         client.turn(session, prompt)

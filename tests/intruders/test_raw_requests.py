@@ -103,7 +103,7 @@ def test_two_hosts_are_refused(daemon: Daemon, hosts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Sandbox-Token", "Origin"])
-def test_a_header_that_decides_may_stand_once(daemon: Daemon, token: str, name: str) -> None:
+def test_a_security_header_must_not_be_repeated(daemon: Daemon, token: str, name: str) -> None:
     value = {"Authorization": f"Bearer {token}", "X-Sandbox-Token": token, "Origin": "http://127.0.0.1"}[name]
     lines = ["GET /v1/sessions HTTP/1.1", "Host: 127.0.0.1", f"{name}: {value}", f"{name}: x", "", ""]
     assert say(daemon, "\r\n".join(lines).encode()) == (400, "invalid_request")
@@ -177,7 +177,7 @@ def say_and_go(daemon: Daemon, content: bytes) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_a_client_that_disconnects_early_is_no_error(client: Client, daemon: Daemon, token: str) -> None:
+def test_a_client_that_disconnects_early_causes_no_error(client: Client, daemon: Daemon, token: str) -> None:
     before = daemon.said().count("Traceback")
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
     stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"

@@ -334,7 +334,7 @@ def test_what_is_not_understood_is_asked_in_bypass_only_where_commands_are_denie
     assert answered("ls", "bypass", DENY_RM) == "once"
 
 
-def test_an_agent_under_a_deny_is_not_told_to_bypass() -> None:
+def test_an_agent_with_a_deny_rule_does_not_start_in_bypass() -> None:
     bypass, default = Settings("/ws", permission_mode="bypass"), Settings("/ws")
     assert settings_for_agent(bypass, Rules((DENY_RM,)), "claude") == default
     assert settings_for_agent(bypass, Rules((ALLOW_GIT,)), "claude") == bypass

@@ -90,7 +90,7 @@ def test_a_variable_may_say_that_the_credential_is_elsewhere(
 
 
 @pytest.mark.parametrize("agent", [name for name, agent in AGENTS.items() if agent.credentials])
-def test_an_address_or_a_switch_is_no_credential(tmp_path: Path, agent: str) -> None:
+def test_an_address_or_a_switch_is_not_a_credential(tmp_path: Path, agent: str) -> None:
     environ = {
         "ANTHROPIC_BASE_URL": "http://x",
         "OPENAI_BASE_URL": "http://x",
@@ -250,7 +250,7 @@ def test_an_expired_login_counts_only_if_the_agent_can_renew_it(
         assert (name, has_credentials(AGENTS[name], {}, tmp_path)) == (name, available)
 
 
-def test_an_ended_login_is_no_credential(tmp_path: Path) -> None:
+def test_an_expired_login_is_not_a_credential(tmp_path: Path) -> None:
     ended = {"accessToken": "", "refreshToken": "", "expiresAt": 0, "loginEnded": "time_limit"}
     plant(tmp_path, ".claude/.credentials.json", {"claudeAiOauth": ended})
     assert found("claude", {}, tmp_path) == []
@@ -278,7 +278,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
 @pytest.mark.parametrize(("agent", "file"), FILES, ids=[f"{name}-{file.name}" for name, file in FILES])
-def test_a_damaged_file_is_no_credential_and_no_exception(
+def test_a_damaged_credentials_file_is_ignored(
     tmp_path: Path, agent: str, file: KeyFile, content: bytes
 ) -> None:
     path = file.path({}, tmp_path)
@@ -293,7 +293,7 @@ def test_a_damaged_file_is_no_credential_and_no_exception(
 
 
 @pytest.mark.parametrize(("agent", "file"), dict(FILES).items())
-def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str, file: KeyFile) -> None:
+def test_large_files_and_non_files_are_skipped(tmp_path: Path, agent: str, file: KeyFile) -> None:
     path = file.path({}, tmp_path)
     path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -316,6 +316,6 @@ def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str,
     assert problems() == [f"{path} is larger than 16 MiB"]
 
 
-def test_a_file_in_place_of_a_folder_is_no_problem(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_tolerated(tmp_path: Path) -> None:
     plant(tmp_path, ".codex", b"x")
     assert found("codex", {}, tmp_path) == []

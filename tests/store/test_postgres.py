@@ -352,7 +352,7 @@ def test_secrets_need_a_key_and_the_right_one(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short\n", "not base64!\n", f"{KEY_LINE}\nAAAA\n"])
-def test_a_key_file_that_is_no_key_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_key_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "keys"
     file.write_text(text)
     with pytest.raises(InvalidRequest, match="openssl rand -base64 32"):

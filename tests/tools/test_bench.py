@@ -77,7 +77,7 @@ def test_every_event_counts_once_however_the_stream_is_cut(data: st.DataObject) 
 
 
 @given(st.data())
-def test_what_the_daemon_adds_is_no_event_of_the_agent(data: st.DataObject) -> None:
+def test_events_added_by_the_daemon_are_not_attributed_to_the_agent(data: st.DataObject) -> None:
     frames = [
         frame(1, DAEMON, b"turn.started"),
         frame(2, DAEMON, b"item.delta"),
