@@ -60,7 +60,7 @@ from .messages import (
 )
 from .requests import attachment_of
 
-MOST_MESSAGES = 10_000
+MAX_MESSAGES = 10_000
 """How many messages we remember, to recognize late updates of old ones."""
 _DECISIONS: dict[str, PermissionStatus] = {
     "once": "accept",
@@ -257,7 +257,7 @@ class Thread:
 
     def _remember(self, message_id: str, message: SeenMessage) -> SeenMessage:
         self._messages[message_id] = message
-        if len(self._messages) > MOST_MESSAGES:
+        if len(self._messages) > MAX_MESSAGES:
             del self._messages[next(iter(self._messages))]
         return message
 

@@ -23,7 +23,7 @@ from .events import (
 from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
 from .thread import Thread
 
-MOST_REMEMBERED = 4096
+MAX_REMEMBERED = 4096
 """How many events we remember by id, since two streams may send the same, and how many messages of others."""
 _SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
 
@@ -174,5 +174,5 @@ class Threads:
 
 
 def _drop_oldest(remembered: dict[str, Any]) -> None:
-    if len(remembered) > MOST_REMEMBERED:
+    if len(remembered) > MAX_REMEMBERED:
         del remembered[next(iter(remembered))]
