@@ -68,7 +68,7 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
   }
 }
 
-/** The request as a command for a shell; the token is named, not told. */
+/** The request as a command for a shell; it has the name of the token variable, not the token. */
 export function asCurl(request: LoggedRequest): string {
   const parts = [`curl ${request.stream ? "-sN" : "-s"}`];
   if (request.method !== "GET") parts.push(`-X ${request.method}`);

@@ -28,12 +28,12 @@ export async function install(daemon: Daemon, agent: string, onProgress: (progre
     for (const frame of batch) {
       if (frame.event === "result") return;
       if (frame.event === "problem") throw new Refused(JSON.parse(frame.data) as ProblemDetails);
-      if (frame.event === "progress") onProgress(told(JSON.parse(frame.data) as Step));
+      if (frame.event === "progress") onProgress(progressOf(JSON.parse(frame.data) as Step));
     }
   }
 }
 
-function told(step: Step): Progress {
+function progressOf(step: Step): Progress {
   const stage = step.stage.charAt(0).toUpperCase() + step.stage.slice(1);
   const from = step.source ? ` (${step.source})` : "";
   if (step.stage !== "downloading") return { words: `${stage}${from}…`, part: null };

@@ -74,11 +74,11 @@ export class Conversation extends Observable<ConversationView> {
     try {
       for (let more = true; more; ) {
         const path = `${sessionPath(this.sessionId, "events")}?offset=${this.#last}&limit=${PAGE}`;
-        const told = this.#known;
+        const before = this.#known;
         const page = await this.daemon.get<{ events: Event[]; hasMore: boolean }>(path);
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
-        // What the stream told meanwhile may have come after the page was made, also after an empty one.
-        const isNews = page.events.length > 0 || this.#known > told;
+        // Events of the stream may be newer than the page, even if the page is empty.
+        const isNews = page.events.length > 0 || this.#known > before;
         more = page.hasMore || (isNews && this.#last < this.#known);
       }
     } catch (error) {

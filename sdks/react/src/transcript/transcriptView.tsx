@@ -145,7 +145,7 @@ export function TranscriptView({ view, showAll, searching, onSearch }: Props) {
                 className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""} ${row.isTight ? "tight" : ""} ${row.isFirst ? "" : "continued"}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as React.CSSProperties}
               >
-                <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the debug panel has its events" text={why} />}>
+                <Boundary of={row.entry} instead={(why) => <OddCard title="This entry cannot be displayed; the debug panel has its events" text={why} />}>
                   <EntryView row={row} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
                 </Boundary>
               </div>
