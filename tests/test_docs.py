@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tools.site.mdx import slug
 
 import sandbox_agent
 from sandbox_agent.agents import AGENTS
@@ -75,8 +76,7 @@ def anchors(page: Path) -> set[str]:
     """What a link can lead to: headings, and sections that fold."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     titles = re.findall(r"^#{2,4} (.+)$", text, re.MULTILINE)
-    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
-    return slugs | set(re.findall(r'\bid="([^"]+)"', text))
+    return set(map(slug, titles)) | set(re.findall(r'\bid="([^"]+)"', text))
 
 
 def leads_nowhere(page: Path, target: str) -> bool:

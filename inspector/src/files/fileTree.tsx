@@ -1,6 +1,6 @@
 /** Folders that open in place. A file that is dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";

@@ -14,21 +14,19 @@ export class SandboxAgent extends Operations {
   readonly sessions: Sessions;
   readonly #daemon: Daemon | null;
 
-  private constructor(options: ConnectOptions, daemon: Daemon | null) {
-    super(options);
+  /** A client that sends nothing yet. `connect` tries address and token first. */
+  constructor(options: ConnectOptions);
+  /** @internal */
+  constructor(options: ConnectOptions, daemon: Daemon | null);
+  constructor(options: ConnectOptions, daemon: Daemon | null = null) {
+    super(checked(options));
     this.sessions = new Sessions(this, options);
     this.#daemon = daemon;
   }
 
   /** Connect to a daemon. Checks the address and the token, and throws if one of them is wrong. */
   static async connect(options: ConnectOptions): Promise<SandboxAgent> {
-    if (typeof options?.baseUrl !== "string") {
-      throw new WrongUsage(
-        'say where the daemon is: SandboxAgent.connect({ baseUrl: "http://127.0.0.1:2468", token }), ' +
-          "or let SandboxAgent.start() start one",
-      );
-    }
-    const client = new SandboxAgent(options, null);
+    const client = new SandboxAgent(options);
     const answer = await client.http.once("sessions.list", { query: { limit: 1 } });
     const page = await client.http.decoded<SessionPage | null>(answer);
     if (Array.isArray(page?.sessions)) return client;
@@ -66,4 +64,12 @@ export class SandboxAgent extends Operations {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function checked(options: ConnectOptions): ConnectOptions {
+  if (typeof options?.baseUrl === "string") return options;
+  throw new WrongUsage(
+    'say where the daemon is: SandboxAgent.connect({ baseUrl: "http://127.0.0.1:2468", token }), ' +
+      "or let SandboxAgent.start() start one",
+  );
 }

@@ -28,6 +28,13 @@ class DoesNotFit(ValueError):
     """A diff that cannot be applied to this text."""
 
 
+def changed_lines(diff: str) -> tuple[int, int]:
+    """How many lines a diff adds and deletes."""
+    lines = diff.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    return added, sum(line.startswith("-") and not line.startswith("---") for line in lines)
+
+
 class Hunk(Struct, frozen=True):
     """Lines with their leading ` `, `-` or `+`, and their position."""
 

@@ -1,5 +1,7 @@
 /** What an agent may do without asking, as people call it. */
-import type { PermissionMode } from "inspector/daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
+
+export type PermissionMode = SessionInfo["permissionMode"];
 
 export interface ModeWords {
   readonly mode: PermissionMode;

@@ -1,6 +1,6 @@
 /** One entry of the transcript, by its kind. */
 import { memo } from "react";
-import type { ToolEntry } from "sdk/transcript";
+import type { ToolEntry } from "sandbox-agentd";
 import { ErrorCard, OddCard } from "./errorCard.js";
 import { Message } from "./message.js";
 import { PermissionCard } from "../approvals/permissionCard.js";

@@ -1,6 +1,5 @@
 /** Which entries of a transcript are shown, in which order and how deep. Tested on every recording. */
-import { TOOL_REQUEST } from "sdk/requests";
-import type { Entry, MessageEntry, PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
+import { type Entry, type MessageEntry, type PermissionEntry, type StatusEntry, TOOL_REQUEST, type ToolEntry } from "sandbox-agentd";
 import { type Piece, Pieces } from "./pieces.js";
 import { asRecord } from "./record.js";
 
@@ -50,6 +49,8 @@ export interface Shown {
   readonly unfolded: ReadonlySet<string>;
   /** Also statuses that are for machines. */
   readonly showAll: boolean;
+  /** Leave out what waits for an answer: it is shown elsewhere. */
+  readonly asksElsewhere?: boolean;
   /** Requests that have something to say besides how they ended, by their ids. */
   readonly apart?: ReadonlySet<string>;
 }
@@ -58,7 +59,7 @@ export interface Shown {
 export class Rows {
   #pieces = new Map<string, Pieces>();
 
-  of(entries: readonly Entry[], { unfolded, showAll, apart = new Set() }: Shown): Row[] {
+  of(entries: readonly Entry[], { unfolded, showAll, asksElsewhere = false, apart = new Set() }: Shown): Row[] {
     const rows: Row[] = [];
     const { decisions, answers } = endedRequests(entries, apart);
     const merged = new Set<Entry>([...decisions.values(), ...answers.values()]);
@@ -68,7 +69,7 @@ export class Rows {
     };
     const collect = (level: readonly Entry[], depth: number) => {
       for (const entry of level) {
-        if (!isShown(entry, showAll) || merged.has(entry)) continue;
+        if (!isShown(entry, showAll) || merged.has(entry) || (asksElsewhere && asks(entry))) continue;
         if (entry.kind === "message" && entry.role !== "user") this.#message(entry, depth).forEach(push);
         else if (entry.kind === "tool") tool(entry, depth);
         else push({ ...WHOLE, key: entry.id, entry, depth });

@@ -1,5 +1,5 @@
 /** The first line of a transcript: what was started. */
-import type { SessionStartedEntry } from "sdk/transcript";
+import type { SessionStartedEntry } from "sandbox-agentd";
 import { clock } from "../parts/format.js";
 
 export function SessionStart({ entry }: { entry: SessionStartedEntry }) {

@@ -1,6 +1,6 @@
 /** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
 import { useMemo } from "react";
-import type { PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
+import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
 import { CodeText } from "../code/codeText.js";
 import { useNow } from "../parts/clock.js";
 import { duration, plural, pretty } from "../parts/format.js";

@@ -1,5 +1,5 @@
 /** The end of a turn: how it ended, how long it took, what it cost. */
-import type { TurnEndedEntry } from "sdk/transcript";
+import type { TurnEndedEntry } from "sandbox-agentd";
 import { count, duration, money, share } from "../parts/format.js";
 
 const WORDS: Readonly<Record<TurnEndedEntry["stopReason"], string>> = {
