@@ -1,4 +1,4 @@
-/** The client: connect to a daemon that runs, or start one. */
+/** The client: connects to a running daemon, or starts one. */
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Handlers } from "./answers.js";
 import type { Daemon, StartOptions } from "./daemon.js";
@@ -7,7 +7,7 @@ import { type HttpOptions, isNode } from "./http.js";
 import { Operations, type SessionPage } from "./operations.js";
 import { Sessions } from "./session.js";
 
-/** `onPermission` and `onQuestion` are for all sessions that have none of their own. */
+/** `onPermission` and `onQuestion` apply to all sessions that have no handlers of their own. */
 export interface ConnectOptions extends HttpOptions, Handlers {}
 
 export class SandboxAgent extends Operations {
@@ -24,7 +24,7 @@ export class SandboxAgent extends Operations {
     this.#daemon = daemon;
   }
 
-  /** Connect to a daemon. Address and token are tried at once, so that a mistake shows here. */
+  /** Connect to a daemon. Checks the address and the token, and throws if one of them is wrong. */
   static async connect(options: ConnectOptions): Promise<SandboxAgent> {
     const client = new SandboxAgent(options);
     const answer = await client.http.once("sessions.list", { query: { limit: 1 } });
@@ -33,7 +33,7 @@ export class SandboxAgent extends Operations {
     throw new NotADaemon(`${client.baseUrl} answers, but not as a sandbox-agent daemon does`);
   }
 
-  /** Start a daemon on a free port of this machine; it ends with `close()`, and with this program in any case. */
+  /** Start a daemon on a free port of this machine. It stops with `close()`, and always with this program. */
   static async start(options: StartOptions = {}): Promise<SandboxAgent> {
     if (!isNode()) {
       throw new WrongUsage(
@@ -45,17 +45,17 @@ export class SandboxAgent extends Operations {
     return new SandboxAgent({ ...options, baseUrl: daemon.baseUrl, token: daemon.token }, daemon);
   }
 
-  /** The token that requests carry, for other programs that should use the daemon which `start()` started. */
+  /** The token of this client's requests; pass it to other programs that use the daemon started by `start()`. */
   get token(): string | undefined {
     return this.#daemon?.token;
   }
 
-  /** The process of the daemon that `start()` started. */
+  /** The process id of the daemon started by `start()`. */
   get daemonPid(): number | undefined {
     return this.#daemon?.pid;
   }
 
-  /** Stop the daemon that `start()` started. A client that was connected has nothing to close. */
+  /** Stop the daemon started by `start()`. Does nothing after `connect()`. */
   async close(): Promise<void> {
     await this.#daemon?.stop();
   }
