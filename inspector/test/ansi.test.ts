@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ansiRuns, inBlocks } from "../src/transcript/ansi";
+import { ansiRuns, inBlocks } from "chat/transcript/ansi";
 
 test("colours and weight become classes", () => {
   expect(ansiRuns("a \x1b[1;31mred\x1b[0m b")).toEqual([

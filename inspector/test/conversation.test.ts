@@ -1,7 +1,7 @@
 import type { Event } from "sdk/events";
 import { expect, test } from "vitest";
 import type { Daemon } from "../src/daemon/daemon";
-import { Conversation } from "../src/state/conversation";
+import { Conversation } from "chat/state/conversation";
 
 const event = (sequence: number) => ({ sequence, type: "agent.unknown", data: {}, time: "2026-01-01T00:00:00.000Z" }) as unknown as Event;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsedDiff, sideBySide } from "../src/transcript/diff";
+import { parsedDiff, sideBySide } from "chat/transcript/diff";
 
 const DIFF = `--- a/list.txt
 +++ b/list.txt

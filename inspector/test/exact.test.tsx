@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { exact } from "../src/transcript/exact";
+import { exact } from "chat/transcript/exact";
 
 const drawn = (text: string) => renderToStaticMarkup(<>{exact(text)}</>);
 const named = (code: string) => `<mark class="unseen">U+${code}</mark>`;

@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { beforeAll, expect, test, vi } from "vitest";
-import { Markdown } from "../src/transcript/markdown";
+import { Markdown } from "chat/transcript/markdown";
 
 const drawn = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { drafts, history } from "../src/composer/memory";
+import { drafts, history } from "chat/composer/memory";
 
 afterEach(() => vi.restoreAllMocks());
 

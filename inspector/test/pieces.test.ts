@@ -1,6 +1,6 @@
 /** Long texts are cut where it does not hurt, and the same way whether they stream or not. */
 import { expect, test } from "vitest";
-import { chunksOf, Pieces, piecesOf } from "../src/transcript/pieces";
+import { chunksOf, Pieces, piecesOf } from "chat/transcript/pieces";
 
 const paragraphs = "Some words here, and some there.\n\n".repeat(3000);
 const list = "- an item\n\n".repeat(9000);

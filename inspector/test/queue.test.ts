@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { allWaiting } from "../src/composer/queueList";
+import { allWaiting } from "chat/composer/queueList";
 import type { Daemon } from "../src/daemon/daemon";
 
 test("a queue of several pages is read to its end", async () => {

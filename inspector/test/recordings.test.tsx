@@ -5,12 +5,12 @@ import { type Entry, foldTranscript, TranscriptFold } from "sdk/transcript";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { Daemon } from "../src/daemon/daemon";
 import { eventText } from "../src/debug/eventText";
-import { SessionContext } from "../src/session/sessionContext";
-import { Conversation } from "../src/state/conversation";
+import { SessionContext } from "chat/session/sessionContext";
+import { Conversation } from "chat/state/conversation";
 import { Workspace, WorkspaceProvider } from "../src/state/workspace";
-import { EntryView } from "../src/transcript/entryView";
-import { Markdown } from "../src/transcript/markdown";
-import { type Row, Rows } from "../src/transcript/rows";
+import { EntryView } from "chat/transcript/entryView";
+import { Markdown } from "chat/transcript/markdown";
+import { type Row, Rows } from "chat/transcript/rows";
 import { recordings } from "./recordings";
 
 const daemon = new Daemon({ endpoint: "http://127.0.0.1:2468", token: null });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { markedUp } from "../src/code/grammars";
-import { languageOf, linesOf, tokensOf } from "../src/code/tokens";
+import { markedUp } from "chat/code/grammars";
+import { languageOf, linesOf, tokensOf } from "chat/code/tokens";
 
 test.each([
   ["py", 'def f(a: int) -> str:\n    """<b>&amp;</b>"""\n    return f"{a} \' \\" &lt;"\n'],

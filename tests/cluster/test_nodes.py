@@ -76,14 +76,14 @@ def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) ->
 
 
 def test_a_replacement_takes_the_name_when_the_lease_is_over(nodes: Nodes) -> None:
-    one = nodes.start("one", "--lease-seconds", "5")
+    one = nodes.start("one")
     session = one.client.create()
     one.client.turn(session, "hello")
+    other = nodes.new("one", disk="another disk")
+    other.launch()
+    wait_until(lambda: "waiting" in other.said())
     one.kill()
-    other = nodes.start("one", disk="another disk")
-    assert "waiting" in other.said()
-    refused = other.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
-    assert refusal(refused) == (409, "conflict")
+    other.await_start()
     assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
 
 

@@ -174,7 +174,7 @@ def test_a_locked_table_delays_a_write_and_loses_nothing(url: str) -> None:
     store.close()
 
 
-def test_a_fenced_writer_that_had_written_is_told_so(logs: Logs, proxy: Proxy, url: str) -> None:
+def test_a_fenced_writer_learns_that_its_write_was_stored(logs: Logs, proxy: Proxy, url: str) -> None:
     """It was fenced after its write, whose answer it did not get: the write counts, the next one does not."""
     store = joined(logs.through(proxy, url))
     watcher = PostgresStore(url, SEAL)

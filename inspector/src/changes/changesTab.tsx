@@ -4,14 +4,14 @@ import { sessionPath } from "../daemon/daemon";
 import { Refused, sayWhy } from "../daemon/problem";
 import type { ChangedFile, ChangeList } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
-import { bytes, plural } from "../parts/format";
-import { Icon } from "../parts/icon";
-import { Notice } from "../parts/notice";
-import { useObserved } from "../state/observable";
+import { bytes, plural } from "chat/parts/format";
+import { Icon } from "chat/parts/icon";
+import { Notice } from "chat/parts/notice";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
-import { DiffCounts, DiffView } from "../transcript/diffView";
+import { DiffCounts, DiffView } from "chat/transcript/diffView";
 
 /** Agents write in bursts. */
 const LATER_MS = 700;

@@ -5,7 +5,7 @@
  * knows by their sequence what that is.
  */
 import type { Event } from "sdk/events";
-import { Observable } from "../state/observable";
+import { Observable } from "chat/state/observable";
 import type { Daemon } from "./daemon";
 import { Refused, sayWhy } from "./problem";
 import { frames } from "./sse";

@@ -1,5 +1,5 @@
 /** Everything that the page sent, for the debug panel. The token is never in it. */
-import { Observable } from "../state/observable";
+import { Observable } from "chat/state/observable";
 
 const KEPT = 500;
 const BODY_KEPT = 20_000;

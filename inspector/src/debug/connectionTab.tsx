@@ -1,9 +1,9 @@
 /** The connection: to whom, since when, and what happens when it breaks. */
-import { Button } from "../parts/button";
-import { useNow } from "../parts/clock";
-import { clock, duration } from "../parts/format";
+import { Button } from "chat/parts/button";
+import { useNow } from "chat/parts/clock";
+import { clock, duration } from "chat/parts/format";
 import { chooseTheme, theme, type Theme } from "../parts/theme";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { Fact } from "./agentsTab";
 

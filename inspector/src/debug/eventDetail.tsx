@@ -3,9 +3,9 @@ import { useEffect, useState } from "react";
 import type { Event } from "sdk/events";
 import { sessionPath } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
-import { IconButton } from "../parts/button";
-import { CopyButton } from "../parts/copyButton";
-import { pretty } from "../parts/format";
+import { IconButton } from "chat/parts/button";
+import { CopyButton } from "chat/parts/copyButton";
+import { pretty } from "chat/parts/format";
 import { linkTo } from "../route";
 import { useWorkspace } from "../state/workspace";
 

@@ -2,10 +2,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Event } from "sdk/events";
-import { Button, IconButton } from "../parts/button";
-import { clockMs, count } from "../parts/format";
-import { Icon } from "../parts/icon";
-import { useObserved } from "../state/observable";
+import { Button, IconButton } from "chat/parts/button";
+import { clockMs, count } from "chat/parts/format";
+import { Icon } from "chat/parts/icon";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { EventDetail } from "./eventDetail";
 import { eventText, matches } from "./eventText";

@@ -2,8 +2,8 @@
 import RFB from "@novnc/novnc";
 import { useEffect, useRef, useState } from "react";
 import { sayWhy } from "../daemon/problem";
-import { Button } from "../parts/button";
-import { Notice } from "../parts/notice";
+import { Button } from "chat/parts/button";
+import { Notice } from "chat/parts/notice";
 import { useWorkspace } from "../state/workspace";
 
 type Link = { state: "connecting" } | { state: "open" } | { state: "lost"; why: string };

@@ -1,13 +1,13 @@
 /** One file: text in colours, to read and to edit; an image; or, for everything else, its size. */
 import { useEffect, useState } from "react";
-import { CodeText } from "../code/codeText";
-import { languageOf } from "../code/tokens";
+import { CodeText } from "chat/code/codeText";
+import { languageOf } from "chat/code/tokens";
 import { Refused, sayWhy } from "../daemon/problem";
 import type { FileEntry } from "../daemon/types";
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
-import { bytes } from "../parts/format";
-import { Notice } from "../parts/notice";
+import { bytes } from "chat/parts/format";
+import { Notice } from "chat/parts/notice";
 import { draftOf, keepDraft } from "./drafts";
 import type { FileApi } from "./fileApi";
 import { FileImage, imageType } from "./fileImage";

@@ -4,7 +4,7 @@ import { sayWhy } from "../daemon/problem";
 import type { FileEntry } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Confirm } from "../parts/confirm";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import { useWorkspace } from "../state/workspace";
 import { FileApi, type Folder } from "./fileApi";
 import { FileTree } from "./fileTree";

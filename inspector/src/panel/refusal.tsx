@@ -1,7 +1,7 @@
 /** Why a tab has nothing to show. What the daemon does not allow is no failure, and nothing to try again. */
 import { Refused, sayWhy } from "../daemon/problem";
-import { Button } from "../parts/button";
-import { Notice } from "../parts/notice";
+import { Button } from "chat/parts/button";
+import { Notice } from "chat/parts/notice";
 
 export function Refusal({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const isForbidden = error instanceof Refused && error.status === 403;

@@ -1,10 +1,10 @@
 /** One process: the facts, what it wrote, and the way to end it. */
 import { useState } from "react";
 import type { ProcessInfo } from "../daemon/types";
-import { Button, IconButton } from "../parts/button";
-import { clock } from "../parts/format";
+import { Button, IconButton } from "chat/parts/button";
+import { clock } from "chat/parts/format";
 import { useWorkspace } from "../state/workspace";
-import { Terminal } from "../transcript/terminal";
+import { Terminal } from "chat/transcript/terminal";
 import { useProcessLog } from "./useProcessLog";
 
 interface Props {

@@ -1,13 +1,13 @@
 /** One session: its head, its transcript, and where one writes. */
 import { useEffect, useMemo, useState } from "react";
-import { Composer, type Suggestion } from "../composer/composer";
-import { Button } from "../parts/button";
-import { Notice } from "../parts/notice";
+import { Composer, type Suggestion } from "chat/composer/composer";
+import { Button } from "chat/parts/button";
+import { Notice } from "chat/parts/notice";
 import { go } from "../route";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
-import { TranscriptView } from "../transcript/transcriptView";
-import { SessionContext } from "./sessionContext";
+import { TranscriptView } from "chat/transcript/transcriptView";
+import { SessionContext } from "chat/session/sessionContext";
 import { SessionHeader } from "./sessionHeader";
 import { Suggestions } from "./suggestions";
 import { useSeen } from "./useSeen";

@@ -3,9 +3,9 @@ import { type FormEvent, useEffect, useState } from "react";
 import { sessionPath } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
 import type { SessionInfo } from "../daemon/types";
-import { Button } from "../parts/button";
+import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import type { Offer } from "../state/agentList";
 import { useWorkspace } from "../state/workspace";
 

@@ -2,7 +2,7 @@
 import type { Daemon } from "../daemon/daemon";
 import { type ProblemDetails, Refused } from "../daemon/problem";
 import { frames } from "../daemon/sse";
-import { bytes } from "../parts/format";
+import { bytes } from "chat/parts/format";
 
 export interface Progress {
   readonly words: string;

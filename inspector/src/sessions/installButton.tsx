@@ -1,7 +1,7 @@
 /** Installs an agent and says how far it is. */
 import { useState } from "react";
 import { sayWhy } from "../daemon/problem";
-import { Button } from "../parts/button";
+import { Button } from "chat/parts/button";
 import { useWorkspace } from "../state/workspace";
 import { install, type Progress } from "./install";
 

@@ -1,5 +1,5 @@
 /** Whether the page is live. */
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 
 const WORDS = { connecting: "Connecting", "catching up": "Catching up", live: "Live", offline: "Offline" } as const;

@@ -2,9 +2,9 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import type { ListedRule, McpServerInfo, SessionInfo, Skill } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
-import { useNow } from "../parts/clock";
+import { useNow } from "chat/parts/clock";
 import { conditionsOf } from "../sessions/rules";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { LimitMeters } from "../usage/limitMeters";
 import { timesOf } from "../usage/limits";

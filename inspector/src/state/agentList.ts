@@ -2,7 +2,7 @@
 import type { Daemon } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
 import type { AgentInfo, Mode, Model } from "../daemon/types";
-import { Observable } from "./observable";
+import { Observable } from "chat/state/observable";
 
 export interface Offer {
   readonly modes: readonly Mode[];

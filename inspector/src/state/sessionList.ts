@@ -1,7 +1,7 @@
 /** The daemon's sessions, whoever made them: those that need somebody, those that run, then the latest. */
 import type { Daemon } from "../daemon/daemon";
 import type { SessionInfo, SessionNews } from "../daemon/types";
-import { Observable } from "./observable";
+import { Observable } from "chat/state/observable";
 
 interface Page {
   sessions: SessionInfo[];

@@ -5,10 +5,10 @@ import type { Daemon } from "../daemon/daemon";
 import { LiveStream } from "../daemon/liveStream";
 import type { SessionNews } from "../daemon/types";
 import { AgentList } from "./agentList";
-import { LateAnswers } from "./answers";
+import { LateAnswers } from "chat/state/lateAnswers";
 import { Attention } from "./attention";
-import { Conversation } from "./conversation";
-import { OwnTurns } from "./ownTurns";
+import { Conversation } from "chat/state/conversation";
+import { OwnTurns } from "chat/state/ownTurns";
 import { Seen } from "./seen";
 import { SessionList } from "./sessionList";
 

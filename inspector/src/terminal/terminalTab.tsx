@@ -3,9 +3,9 @@ import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 
 import { Refused, sayWhy } from "../daemon/problem";
 import type { ProcessInfo } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import { commandOf, useProcesses } from "../processes/useProcesses";
 import { useDirectory } from "../state/directory";
 import { useWorkspace } from "../state/workspace";

@@ -4,8 +4,8 @@ import { withQuery } from "../daemon/daemon";
 import { sayWhy } from "../daemon/problem";
 import type { UsageReport, UsageSum } from "../daemon/types";
 import { Dialog } from "../parts/dialog";
-import { count, money, plural } from "../parts/format";
-import { Notice } from "../parts/notice";
+import { count, money, plural } from "chat/parts/format";
+import { Notice } from "chat/parts/notice";
 import { useWorkspace } from "../state/workspace";
 import { UsagePlot } from "./usagePlot";
 

@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import type { Usage } from "sdk/events";
 import type { Entry, TurnEndedEntry } from "sdk/transcript";
-import { clock, count, dateAndClock, duration, money, share } from "../parts/format";
-import { useObserved } from "../state/observable";
+import { clock, count, dateAndClock, duration, money, share } from "chat/parts/format";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { UsageChart } from "./usageChart";
 

@@ -390,11 +390,11 @@ class Agent(ABC):
     makes_in_git: ClassVar[tuple[str, ...]] = ()
     """Files that it creates in the `.git` of the user's repository: removed unless they existed before."""
     notes: ClassVar[tuple[str, ...]] = ()
-    """What a user should know before choosing this agent; for docs/agents.md."""
+    """What a user should know before choosing this agent; for docs/agents/."""
     reads_from_workspace: ClassVar[str] = ""
-    """The settings it reads from its working directory; for docs/security.md."""
+    """The settings it reads from its working directory; for docs/security.mdx."""
     unasked: ClassVar[str] = ""
-    """What it does without asking, so that no rule can stop it; for docs/permissions.md."""
+    """What it does without asking, so that no rule can stop it; for docs/permissions.mdx."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.link")
 
 EXIT_SECONDS = 2.0
-MOST_FILE_BYTES = 48 << 20
+MAX_FILE_BYTES = 48 << 20
 """Total size of the files in one message; encoded in base64 they make a line of 64 MiB."""
 
 
@@ -411,7 +411,7 @@ class AgentLink:
 def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
     """Files that are gone or too large are left out: the prompt still names them, so the agent can report the problem."""
     files: dict[str, bytes] = {}
-    left = MOST_FILE_BYTES
+    left = MAX_FILE_BYTES
     for path in paths:
         # A pipe that has replaced the file must not block the read.
         with contextlib.suppress(OSError), open(path, "rb", opener=_open_at_once) as file:

@@ -29,7 +29,7 @@ from .carried import CarriedConversation
 
 logger = logging.getLogger("sandbox_agent.carrier")
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 SETTLE_SECONDS = 1.0
 """Agents may still write to their files after they have reported the end of a turn."""
 PROGRAM_SECONDS = 60.0
@@ -178,8 +178,8 @@ class Carrier:
     def _put_file(self, session_id: str, name: str, path: Path, known: StoredPart | None) -> StoredPart:
         with path.open("rb") as file:
             measured = _measure(file, known.size if known else 0, whole=name == EXPORT)
-            if measured.size > MOST_BYTES:
-                raise TooLarge(f"the agent's conversation is larger than {MOST_BYTES >> 20} MiB")
+            if measured.size > MAX_BYTES:
+                raise TooLarge(f"the agent's conversation is larger than {MAX_BYTES >> 20} MiB")
             grows = known is not None and measured.sha256_of_known == known.sha256
             if known is not None and grows and measured.size == known.size:
                 return known
@@ -315,7 +315,7 @@ def _measure(file: BinaryIO, known: int, *, whole: bool) -> _Measured:
     while chunk := file.read(PART_BYTES):
         of_known.update(chunk[: max(0, known - read)])
         read += len(chunk)
-        if read > MOST_BYTES:
+        if read > MAX_BYTES:
             return _Measured(read, "", "")
         end = len(chunk) if whole else chunk.rfind(b"\n") + 1
         if end:

@@ -89,7 +89,7 @@ class Silences:
         return silent
 
     def forget(self) -> None:
-        """The database did not answer, so nothing is known about anybody."""
+        """The database did not answer, so nothing is known about any node."""
         self._looked_at = None
 
 
@@ -155,14 +155,14 @@ class Cluster:
             self._courier.close()
 
     async def leave(self) -> None:
-        """Release all sessions, so that others wait for nothing. Called once nothing is left to be written."""
+        """Release all sessions, so that other nodes need not wait for the lease. Called once everything is written."""
         try:
             await self._ask(self._store.leave)
         except Exception as error:
             logger.warning("this node could not leave the log; others wait for its lease: %s", error)
 
     def _fenced(self) -> None:
-        """Everything that this node ran may run elsewhere by now: end it, and begin anew."""
+        """Everything that this node ran may run elsewhere by now: end it, and join again."""
         self._spawn(self._rejoin())
 
     async def _rejoin(self) -> None:

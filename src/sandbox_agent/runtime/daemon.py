@@ -20,6 +20,7 @@ from .. import __version__
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
+from ..agents.unknown import unknown_agent
 from ..config import Config
 from ..errors import (
     AgentNotInstalled,
@@ -368,8 +369,7 @@ class Daemon:
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
         if agent is None:
-            known = ", ".join(self.agents)
-            raise UnsupportedAgent(f"no agent is called {name}; there are {known}", agent=name)
+            raise UnsupportedAgent(unknown_agent(name, self.agents), agent=name)
         return agent
 
     def require_open(self) -> None:

@@ -23,7 +23,7 @@ from ..errors import Unavailable
 from ..session.effects import Append
 from ..store.base import ImpossibleChange
 from ..store.shared import Fenced, LogWentBack, OutcomeUnknown, SharedStore
-from .group import MOST_PIECES, Entry, Group, StoreBlob
+from .group import MAX_PIECES, Entry, Group, StoreBlob
 from .log import RETRY_SECONDS, End, Log, moved_away
 from .reading import ask
 
@@ -100,15 +100,15 @@ class SharedLog(Log):
     # -- appending ----------------------------------------------------------------------------
 
     def append(self, end: End, append: Append) -> None:
-        while len(append.drafts) > MOST_PIECES:
+        while len(append.drafts) > MAX_PIECES:
             # One write cannot hold them all. No one is told of the first ones before the last are written.
-            self.append_pieces(end, append.drafts[:MOST_PIECES])
-            append = msgspec.structs.replace(append, drafts=append.drafts[MOST_PIECES:])
+            self.append_pieces(end, append.drafts[:MAX_PIECES])
+            append = msgspec.structs.replace(append, drafts=append.drafts[MAX_PIECES:])
         super().append(end, append)
 
     def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
-        for start in range(0, len(drafts), MOST_PIECES):
-            super().append_pieces(end, drafts[start : start + MOST_PIECES])
+        for start in range(0, len(drafts), MAX_PIECES):
+            super().append_pieces(end, drafts[start : start + MAX_PIECES])
 
     # -- writing ------------------------------------------------------------------------------
 

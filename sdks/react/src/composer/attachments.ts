@@ -1,0 +1,55 @@
+/** Files on their way to the daemon: uploaded when they are chosen, named in the message when it is sent. */
+import { useState } from "react";
+import { type Daemon, sessionPath } from "inspector/daemon/daemon";
+import { sayWhy } from "inspector/daemon/problem";
+import type { StoredAttachment } from "inspector/daemon/types";
+
+export interface Upload {
+  readonly id: number;
+  readonly name: string;
+  readonly size: number;
+  readonly stored: StoredAttachment | null;
+  readonly failure: string | null;
+}
+
+export interface Attachments {
+  readonly uploads: readonly Upload[];
+  readonly uploading: boolean;
+  /** As a message names them. */
+  readonly ready: readonly { path: string; mime?: string; filename: string }[];
+  add: (files: Iterable<File>) => void;
+  remove: (id: number) => void;
+  clear: () => void;
+}
+
+let nextId = 1;
+
+export function useAttachments(daemon: Daemon, sessionId: string): Attachments {
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const change = (id: number, facts: Partial<Upload>) =>
+    setUploads((all) => all.map((one) => (one.id === id ? { ...one, ...facts } : one)));
+  const upload = async (id: number, file: File) => {
+    try {
+      const path = `${sessionPath(sessionId, "attachments")}?filename=${encodeURIComponent(file.name)}`;
+      change(id, { stored: await daemon.upload<StoredAttachment>(path, file) });
+    } catch (error) {
+      change(id, { failure: sayWhy(error) });
+    }
+  };
+  return {
+    uploads,
+    uploading: uploads.some((one) => !one.stored && !one.failure),
+    ready: uploads.flatMap(({ stored, name }) =>
+      stored ? [{ path: stored.path, ...(stored.mime && { mime: stored.mime }), filename: name }] : [],
+    ),
+    add: (files) => {
+      for (const file of files) {
+        const id = nextId++;
+        setUploads((all) => [...all, { id, name: file.name, size: file.size, stored: null, failure: null }]);
+        void upload(id, file);
+      }
+    },
+    remove: (id) => setUploads((all) => all.filter((one) => one.id !== id)),
+    clear: () => setUploads([]),
+  };
+}
