@@ -6,7 +6,6 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,13 +18,6 @@ from tools.postgres import PostgresServer
 
 from sandbox_agent.schema.events import decode_event
 from sandbox_agent.testing.rules import violations
-
-
-@pytest.fixture
-def proxy(logs: Logs) -> Iterator[Proxy]:
-    proxy = Proxy(logs.server.port)
-    yield proxy
-    proxy.close()
 
 
 def through(proxy: Proxy, logs: Logs, nodes: Nodes) -> str:

@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -35,13 +34,6 @@ from sandbox_agent.testing.store_contract.samples import PLENTY, record, rows
 @pytest.fixture
 def url(logs: Logs) -> str:
     return logs.new()
-
-
-@pytest.fixture
-def proxy(logs: Logs) -> Iterator[Proxy]:
-    proxy = Proxy(logs.server.port)
-    yield proxy
-    proxy.close()
 
 
 def through(proxy: Proxy, logs: Logs, url: str) -> str:
@@ -186,7 +178,7 @@ def test_a_locked_table_delays_a_write_and_loses_nothing(url: str) -> None:
     store.close()
 
 
-def test_a_fenced_writer_that_had_written_is_told_so(logs: Logs, proxy: Proxy, url: str) -> None:
+def test_a_fenced_writer_learns_that_its_write_was_stored(logs: Logs, proxy: Proxy, url: str) -> None:
     """It was fenced after its write, whose answer it did not get: the write counts, the next one does not."""
     store = joined(through(proxy, logs, url))
     watcher = PostgresStore(url, SEAL)

@@ -48,7 +48,7 @@ def test_a_real_agent_works(bare: Image, tmp_path: Path, port: int) -> None:
     assert run_claude(bare, tmp_path, port) == "end_turn"
 
 
-def test_it_unpacks_once_also_when_several_start_at_once(program: Path, tmp_path: Path) -> None:
+def test_it_unpacks_once_even_if_several_start_at_the_same_time(program: Path, tmp_path: Path) -> None:
     env = {**os.environ, "SANDBOX_AGENT_CACHE": str(tmp_path / "cache")}
     starts = [subprocess.Popen([program, "--version"], env=env, stdout=subprocess.PIPE) for _ in range(4)]
     assert [start.wait(120) for start in starts] == [0, 0, 0, 0]

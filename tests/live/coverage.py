@@ -19,7 +19,10 @@ Outcome = Literal["yes", "no", "fails"]
 
 BEGIN, END = "<!-- coverage:begin -->", "<!-- coverage:end -->"
 HEAD = """\
-# Coverage
+---
+title: "Compatibility"
+description: "What works with each agent, as the tests have shown it."
+---
 
 What each agent can do through the daemon. Every cell is the outcome of a test that drives the real agent over HTTP on a
 scripted model (`tests/live`). `make live` writes this page; an ordinary run fails if its results differ.

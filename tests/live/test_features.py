@@ -235,7 +235,7 @@ def test_calls_a_tool_of_an_mcp_server(live: Live) -> None:
 
 
 @feature("skills")
-def test_the_model_is_told_of_a_skill(live: Live) -> None:
+def test_the_model_learns_of_a_skill(live: Live) -> None:
     before = contents(live.workspace)
     with_skill, without = live.skilled_session(), live.session()
     for session, expected in ((with_skill, SKILL_WORDS), (without, ())):

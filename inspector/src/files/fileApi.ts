@@ -3,7 +3,7 @@ import type { EntryPage, FileEntry, FileWritten, Operations } from "sandbox-agen
 
 const PAGE = 500;
 /** A folder with more is shown as far as this. */
-export const MOST_ENTRIES = 2000;
+export const MAX_ENTRIES = 2000;
 
 export interface Folder {
   readonly entries: readonly FileEntry[];
@@ -39,7 +39,7 @@ export class FileApi {
       const page: EntryPage = await this.client.fs.entries({ ...this.#base, ...(path !== undefined && { path }), limit: PAGE, ...(cursor && { cursor }) });
       entries.push(...page.entries);
       cursor = page.nextCursor ?? undefined;
-    } while (cursor && entries.length < MOST_ENTRIES);
+    } while (cursor && entries.length < MAX_ENTRIES);
     entries.sort((one, other) => Number(other.entryType === "directory") - Number(one.entryType === "directory"));
     return { entries, isCut: cursor !== undefined };
   }

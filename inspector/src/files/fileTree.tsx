@@ -5,7 +5,7 @@ import type { FileEntry } from "../daemon/types";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
-import { type FileApi, type Folder, MOST_ENTRIES } from "./fileApi";
+import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
   api: FileApi;
@@ -61,7 +61,7 @@ function Entries({ folder, depth, ...actions }: Actions & { folder: Folder; dept
           <FileRow key={entry.path} entry={entry} depth={depth} {...actions} />
         ),
       )}
-      {folder.isCut && <li className="fileMore">Only the first {count(MOST_ENTRIES)} are shown.</li>}
+      {folder.isCut && <li className="fileMore">Only the first {count(MAX_ENTRIES)} are shown.</li>}
     </ul>
   );
 }

@@ -1,4 +1,4 @@
-/** One method for each operation of the daemon, as docs/operations.md lists them. */
+/** One method for each operation of the daemon, as docs/http-api.mdx lists them. */
 import { Desktop } from "./desktop.js";
 import { type ProblemDetails, problemOf, StreamError } from "./errors.js";
 import type { Event } from "./events.js";

@@ -1,4 +1,4 @@
-"""What a fleet needs of the place where its sandboxes run. Everything else is asked of the daemons inside."""
+"""What a fleet needs from the place where its sandboxes run. It asks the daemons inside for everything else."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         NodeName | None, Meta(description="Node that runs the session (default: the one that is asked).")
     ] = None
     desktop: Annotated[
-        bool, Meta(description="Let the agent look at the desktop and act on it (docs/computer-use.md).")
+        bool, Meta(description="Let the agent look at the desktop and act on it (docs/computer-use.mdx).")
     ] = False
 
 

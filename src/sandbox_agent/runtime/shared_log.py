@@ -21,7 +21,7 @@ from ..agents.scribe import Draft
 from ..session.effects import Append
 from ..store.base import ImpossibleChange
 from ..store.shared import Fenced, LogWentBack, OutcomeUnknown, SharedStore
-from .group import MOST_PIECES, Entry, Group, StoreBlob
+from .group import MAX_PIECES, Entry, Group, StoreBlob
 from .log import RETRY_SECONDS, End, Log, moved_away
 from .reading import ask
 
@@ -49,6 +49,8 @@ class SharedLog(Log):
         self.on_uncertain: Callable[[list[End]], None] = lambda ends: None
         """No one knows yet what became of the writes of these sessions, and it takes long."""
         self.on_went_back: Callable[[str], None] = lambda words: None
+        self.on_renewed: Callable[[float], None] = lambda began: None
+        """A write, which began at this time, has renewed the lease."""
         self.write_seconds = 0.0
         """How long the last write took."""
         self.written_at = time.monotonic()
@@ -86,15 +88,15 @@ class SharedLog(Log):
     # -- appending ----------------------------------------------------------------------------
 
     def append(self, end: End, append: Append) -> None:
-        while len(append.drafts) > MOST_PIECES:
+        while len(append.drafts) > MAX_PIECES:
             # One write cannot hold them all. No one is told of the first ones before the last are written.
-            self.append_pieces(end, append.drafts[:MOST_PIECES])
-            append = msgspec.structs.replace(append, drafts=append.drafts[MOST_PIECES:])
+            self.append_pieces(end, append.drafts[:MAX_PIECES])
+            append = msgspec.structs.replace(append, drafts=append.drafts[MAX_PIECES:])
         super().append(end, append)
 
     def append_pieces(self, end: End, drafts: Sequence[Draft]) -> None:
-        for start in range(0, len(drafts), MOST_PIECES):
-            super().append_pieces(end, drafts[start : start + MOST_PIECES])
+        for start in range(0, len(drafts), MAX_PIECES):
+            super().append_pieces(end, drafts[start : start + MAX_PIECES])
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -104,13 +106,15 @@ class SharedLog(Log):
 
     def _write(self) -> None:
         if self._is_open:
-            self._began = time.monotonic()
+            if not self._is_frozen:  # else an earlier attempt may be the one that is found written
+                self._began = time.monotonic()
             super()._write()
 
     def _written(self, outcome: int | Exception) -> None:
         if isinstance(outcome, int):
             self.written_at = time.monotonic()
             self.write_seconds = self.written_at - self._began
+            self.on_renewed(self._began)
         elif self._is_frozen and not isinstance(outcome, DEFINITE):
             self._loop.call_later(RETRY_SECONDS, self._write)
             return

@@ -156,10 +156,11 @@ def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
 
 
 def _gone(core: Core, problem: SandboxAgentError) -> Conflict:
+    facts = problem.facts if isinstance(problem, Conflict) else {}
     return Conflict(
         f"the agent's own conversation is gone ({problem.detail}); send the message with `fresh: true` "
         "to start a new one in this session",
-        sessionId=core.record.session_id,
+        **{**facts, "sessionId": core.record.session_id},
     )
 
 

@@ -247,6 +247,12 @@ class Broken(Struct, frozen=True):
     message: str
 
 
+class NotCarried(Struct, frozen=True):
+    """Other machines cannot get the agent's conversation, and why."""
+
+    reason: str
+
+
 class Steered(Struct, frozen=True):
     """Recordings only: a prompt into an open turn."""
 
@@ -291,6 +297,7 @@ Input = (
     | ToolGivenUp
     | Heard
     | Broken
+    | NotCarried
     | Steered
     | Timer
 )

@@ -69,7 +69,7 @@ def _edit(opencode: OpenCode, until: Any, session: str) -> None:
     until(lambda screen: not screen.pending and screen.status[session] == "idle")
 
 
-def test_what_cannot_be_done_is_said_in_the_words_of_the_client(opencode: OpenCode) -> None:
+def test_unsupported_actions_answer_with_an_error_that_the_client_shows(opencode: OpenCode) -> None:
     id = opencode.create()
     for action in ("revert", "unrevert", "fork", "share", "shell"):
         refused = opencode.http.post(f"/session/{id}/{action}", json={})

@@ -142,7 +142,7 @@ def test_ids_grow_as_parts_and_messages_follow_each_other(recordings: list[list[
         assert order == sorted(order)
 
 
-def test_the_todo_list_is_told() -> None:
+def test_the_todo_list_is_reported() -> None:
     events = recorded("opencode/todo")
     screen, transcript = Screen(), new_transcript(events)
     for event in events:

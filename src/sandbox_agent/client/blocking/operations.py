@@ -237,7 +237,7 @@ class Sessions(Guard):
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
         - `node`: Node that runs the session (default: the one that is asked).
-        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.md).
+        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -311,7 +311,7 @@ class Sessions(Guard):
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
         - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
         - `node`: Node that runs the session (default: the one that is asked).
-        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.md).
+        - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
         `AgentNotInstalled`, `SessionAlreadyExists`, `InstallFailed`, `AgentProcessExited`, `StreamError`,
@@ -779,7 +779,7 @@ class Policy(Guard):
     ) -> PolicyVerdict:
         """Say what would happen to a request of an agent, and which rule decides. Nothing is run.
 
-        An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks
+        An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks
         for.
 
         - `agent`: Agent that would make the request, e.g. `claude`.

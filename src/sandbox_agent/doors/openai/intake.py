@@ -1,8 +1,8 @@
-"""Begins the turn that a request asks for, once: a request that is sent again gets the turn of the first attempt.
+"""Starts the turn that a request asks for, exactly once: a retried request gets the turn of the first attempt.
 
-Clients send a request again when its answer is lost, and say only that it is not the first attempt. The body of the request is then
-the same, so its digest marks what it began: it is part of the id of a new session, and of the message in the log. Both survive the
-daemon. A request with an equal body that is not an attempt to repeat one is a request of its own.
+Clients retry when the answer to a request is lost, and say only that this is not the first attempt. A retry has the same body, so
+the digest of the body marks what the first attempt started: it is part of the id of a new session, and of the message in the log.
+Both survive a crash of the daemon. Two requests with equal bodies of which neither is a retry are two requests.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .refusals import Refusals
 from .requests import InputMessage
 
 RETRY_SECONDS = 1800
-"""How long after the last change of a turn a repeated request finds it. Clients repeat one at the latest when their time limit for
-the answer, ten minutes by default, is over."""
+"""How long after the last change of a turn a retry still finds it. Clients retry at the latest when their timeout, ten minutes by
+default, has passed."""
 OLDEST_SECONDS = 86_400
 """Sessions that were created before are not looked at."""
 MAX_CLAIMS = 10_000
