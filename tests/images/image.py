@@ -212,7 +212,7 @@ class Container:
                 self.call("GET", "/v1/ready")
                 return
             except (urllib.error.URLError, ConnectionError, AssertionError):
-                assert self.process.poll() is None, "the daemon ended"
+                assert self.process.poll() is None, f"the daemon ended: {self.output()}"
                 assert time.monotonic() < deadline, "the daemon does not answer"
                 time.sleep(0.1)
 
