@@ -3,7 +3,3 @@
 It uses the public API of the daemons and a `Provider`, and keeps no state of its own: what exists is asked of the provider, what
 happened is in the log. The daemon never imports it.
 """
-
-from .provider import Provider, Sandbox, SandboxSpec, SandboxState
-
-__all__ = ["Provider", "Sandbox", "SandboxSpec", "SandboxState"]
