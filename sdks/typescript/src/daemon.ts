@@ -8,19 +8,27 @@ import type { Handlers } from "./answers.js";
 import { DaemonNotStarted } from "./errors.js";
 import type { HttpOptions } from "./http.js";
 import { randomHex } from "./ids.js";
+import type { SandboxProvider } from "./sandbox.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
+  /** Where the daemon runs, e.g. `e2b()` of `sandbox-agentd/e2b`; on this machine unless given. */
+  sandbox?: SandboxProvider | undefined;
+  /**
+   * The name of the sandbox. It is found and resumed if it exists, and outlives `close()`. Without a name you get a new
+   * sandbox, which `close()` deletes.
+   */
+  name?: string | undefined;
   /** The program and its first arguments; `["sandbox-agent"]` unless given. A wrapper must `exec` the daemon. */
   command?: readonly string[] | undefined;
   /** Where sessions are kept; the daemon's own default unless given. */
   dataDir?: string | undefined;
   /** Working directory of the daemon, where agents work unless their session says otherwise. */
   cwd?: string | undefined;
-  /** Variables besides those of this program. */
+  /** Variables besides those of this program; in a sandbox, besides those of the sandbox. */
   env?: Record<string, string> | undefined;
   /** Further flags of `sandbox-agent server`. */
   flags?: readonly string[] | undefined;
-  /** How long the start may take; a minute unless given. */
+  /** How long the start may take; a minute unless given, and five with a sandbox. */
   startTimeoutMs?: number | undefined;
 }
 
