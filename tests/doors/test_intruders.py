@@ -5,6 +5,7 @@ None of them may be answered with a failure of ours, wait for ever, or keep othe
 
 from __future__ import annotations
 
+import base64
 import itertools
 import re
 import socket
@@ -238,3 +239,48 @@ def _can_follow(daemon: Daemon) -> bool:
         head = f"GET /opencode/event HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n\r\n"
         connection.sendall(head.encode())
         return b" 200 " in connection.recv(100)
+
+
+# -- strangers --------------------------------------------------------------------------------
+
+TOKEN = "sixteen-characters-or-more"
+PATHS = ("/v1/acp", "/v1/acp/some-server", "/mcp", "/openai/v1/models", "/opencode/session")
+KNOWN = ("authorization", f"Bearer {TOKEN}")
+IN_QUERY = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(Daemon(tmp_path_factory.mktemp("guarded") / "data", "--token", TOKEN)) as daemon:
+        yield daemon
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], 401),
+        ([("authorization", "Bearer wrong")], 401),
+        ([("authorization", "Bearer")], 401),
+        ([("authorization", f"Token {TOKEN}")], 401),
+        ([KNOWN, KNOWN], 400),
+        ([KNOWN, ("origin", "http://evil.example")], 403),
+        ([KNOWN, ("origin", "null")], 403),
+        ([KNOWN, ("sec-fetch-site", "cross-site")], 403),
+        ([KNOWN, ("host", "evil.example")], 421),
+        ([KNOWN, ("host", "127.0.0.1@evil.example")], 421),
+    ],
+    ids=str,
+)
+def test_a_stranger_gets_into_no_door(guarded: Daemon, headers: list[tuple[str, str]], status: int) -> None:
+    for path in PATHS:
+        answer = httpx2.get(f"http://127.0.0.1:{guarded.port}{path}", headers=headers, timeout=SECONDS)
+        assert answer.status_code == status, (path, answer.text)
+
+
+def test_the_token_counts_in_a_query_at_the_opencode_door_only(guarded: Daemon) -> None:
+    for path, (name, value) in itertools.product(PATHS, (("auth_token", IN_QUERY), ("access_token", TOKEN))):
+        url = f"http://127.0.0.1:{guarded.port}{path}"
+        counts = (path.startswith("/opencode"), name) == (True, "auth_token")
+        assert httpx2.get(url, params={name: value}, timeout=SECONDS).status_code == (200 if counts else 401)
+    twice = f"http://127.0.0.1:{guarded.port}/opencode/session?auth_token={IN_QUERY}&auth_token={IN_QUERY}"
+    assert httpx2.get(twice, timeout=SECONDS).status_code == 400
