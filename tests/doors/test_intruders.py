@@ -243,6 +243,44 @@ def _can_follow(daemon: Daemon) -> bool:
         return b" 200 " in connection.recv(100)
 
 
+# -- frames -----------------------------------------------------------------------------------
+
+UPGRADE = """GET /v1/acp?agent=mock HTTP/1.1\r
+Host: 127.0.0.1\r
+Connection: Upgrade\r
+Upgrade: websocket\r
+Sec-WebSocket-Version: 13\r
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+\r
+"""
+MASK = bytes(4)
+"""Leaves the payload as it is."""
+CLOSE = 0x88
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"\x81\x02{}",
+        b"\x83\x81" + MASK + b"x",
+        b"\x80\x81" + MASK + b"x",
+        b"\x89\xfe\x00\xc8" + MASK + bytes(200),
+        b"\x81\xff\x00\x00\x00\x00\x00\x30\x00\x00" + MASK + bytes(1000),
+    ],
+    ids=["not masked", "unknown kind", "continues nothing", "too long to be a ping", "too large"],
+)
+def test_what_is_not_a_frame_ends_a_websocket_quietly(daemon: Daemon, frame: bytes) -> None:
+    """The log has no traceback, which the fixture checks at the end."""
+    with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
+        connection.sendall(UPGRADE.encode())
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += connection.recv(1)
+        assert answer.startswith(b"HTTP/1.1 101 ")
+        connection.sendall(frame)
+        assert connection.recv(1)[0] == CLOSE
+
+
 # -- strangers --------------------------------------------------------------------------------
 
 TOKEN = "sixteen-characters-or-more"
