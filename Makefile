@@ -4,13 +4,15 @@ BIN := .venv/bin
 AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
+REACT := sdks/react
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
+VALIDATORS := .cache/validators/bin/kubernetes-validate
 OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture cluster-torture load faults record dist image-test clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -22,9 +24,9 @@ test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHE
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
-	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long and not image and not package" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
+DAEMON_TESTS := cli doors faults http inspector intruders live react sdk tools
 
 live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
@@ -61,6 +63,13 @@ $(SDK)/node_modules: $(SDK)/package-lock.json
 	cd $(SDK) && npm ci --silent --ignore-scripts
 	@touch $@
 
+react: sdk $(REACT)/node_modules ## Build the React package
+	cd $(REACT) && npm run --silent build
+
+$(REACT)/node_modules: $(REACT)/package-lock.json
+	cd $(REACT) && npm ci --silent --ignore-scripts
+	@touch $@
+
 bench: .venv/dev compiled agents ## Compare with the Rust daemon and the native agents, or with a commit (ARGS="--against main")
 	$(BIN)/python -m tools.bench $(ARGS)
 
@@ -70,10 +79,21 @@ bench-store: .venv/dev postgres ## Compare commits to PostgreSQL with commits to
 dist: .venv/dev ## Build dist/sandbox-agent-linux-x64, one file for machines without Python
 	$(BIN)/python -m tools.onefile
 
+packages: .venv/dev ## Build every artefact of a release into dist/: wheel, sdist, the single file, npm packages, checksums
+	$(BIN)/python -m tools.artifacts $(ARGS)
+
+package-test: .venv/dev $(SDK)/node_modules $(VALIDATORS) ## Make a release in a copy of this repository, and install and use what it gives
+	$(BIN)/python -m pytest tests/packages -m package -n 0 $(ARGS)
+
+VERSION :=
+release: .venv/dev ## Check, stamp, build and tag a version: make release VERSION=1.2.3 (ARGS=--dry-run tags nothing)
+	@test -n "$(VERSION)" || { echo "say which version: make release VERSION=1.2.3" >&2; exit 2; }
+	$(BIN)/python -m tools.release $(VERSION) $(ARGS)
+
 image-test: .venv/dev agents ## Build the image and the single file, and run them (as root, with buildah and debootstrap)
 	$(BIN)/python -m pytest tests/images -m image -n 0 -s $(ARGS)
 
-faults: .venv/dev ## Test every fault of docs/reliability.md, including those that take minutes
+faults: .venv/dev ## Test every fault of docs/contributing/reliability.mdx, including those that take minutes
 	$(BIN)/python -m pytest tests/faults tests/live/test_opencode_server.py -n auto -m "" $(ARGS)
 
 torture: .venv/dev ## Kill the daemon under load N times at random moments and check that nothing is lost
@@ -93,6 +113,7 @@ record: .venv/dev agents ## Record a live agent: make record AGENT=claude ARGS='
 
 lock: .venv/dev ## Update the pinned dependencies (hashes, no addresses)
 	$(BIN)/uv pip compile pyproject.toml --extra checkout -o requirements/run.txt $(LOCK_FLAGS)
+	$(BIN)/uv pip compile pyproject.toml --extra checkout --extra postgres -o requirements/image.txt -c requirements/run.txt $(LOCK_FLAGS)
 	$(BIN)/uv pip compile pyproject.toml --extra dev -o requirements/dev.txt -c requirements/run.txt $(LOCK_FLAGS)
 
 LOCK_FLAGS := -q --universal --python-version 3.11.2 --generate-hashes --no-emit-index-url --no-header --no-annotate
@@ -117,7 +138,7 @@ compiled: .venv/run
 	@touch $@
 
 # The inspector. Only its page needs Node.js: a machine without it, or without a network, still serves the API.
-PAGE_SOURCES := docs/coverage.md $(shell find inspector sdks/typescript/src -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src sdks/react/src -name node_modules -prune -o -type f -print)
 NPM_CI := npm ci --silent --no-progress
 
 $(PAGE): $(PAGE_SOURCES)
@@ -159,6 +180,12 @@ agents: .venv/dev
 	@if command -v npm >/dev/null; then $(BIN)/python -m sandbox_agent.testing.agent_cache; \
 	else echo "npm not found: the real agents are not installed and their tests are skipped" >&2; fi
 
+# The published schemas of what other programs read: Kubernetes, Compose and the forge.
+$(VALIDATORS):
+	@$(PYTHON) -m venv .cache/validators && .cache/validators/bin/pip install --quiet --disable-pip-version-check \
+	  check-jsonschema==0.39.0 kubernetes-validate==1.37.0 \
+	|| echo "pip or its packages not found: compose.yaml, the manifest and the workflows are not validated" >&2
+
 # A second type checker for programs that use the SDK, beside mypy.
 $(PYRIGHT):
 	@npm install --silent --no-progress --prefix .cache/pyright pyright@1.1.414 \
@@ -177,3 +204,4 @@ $(OPENCODE_SDK):
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist
+	rm -rf $(REACT)/node_modules $(REACT)/dist

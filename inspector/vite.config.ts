@@ -10,8 +10,15 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export default defineConfig({
   base: "./",
   plugins: [strictStyles(), licenses(), precompress()],
-  // The fold of events into a transcript is the TypeScript SDK's own.
-  resolve: { alias: [{ find: /^sdk\/(.*?)(\.js)?$/, replacement: here("../sdks/typescript/src/$1.ts") }] },
+  resolve: {
+    alias: [
+      { find: /^sandbox-agentd$/, replacement: here("../sdks/typescript/src/index.ts") },
+      // What is shown of a conversation is the React package's own.
+      { find: /^chat\//, replacement: here("../sdks/react/src/") },
+    ],
+    // The packages that those two need are installed here.
+    dedupe: ["react", "react-dom", "@tanstack/react-virtual", "highlight.js", "marked", "eventsource-parser"],
+  },
   build: {
     outDir: here("../src/sandbox_agent/http/ui"),
     emptyOutDir: true,

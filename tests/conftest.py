@@ -13,8 +13,12 @@ import pytest
 if TYPE_CHECKING:
     from .cluster.logs import Logs
 
-# What the live suite asserts outside of its test file is explained too when it fails.
-pytest.register_assert_rewrite(f"{__package__}.live")
+# Failed asserts outside of test files show their values too. Here, because the modules must not be imported before.
+pytest.register_assert_rewrite(
+    f"{__package__}.live",
+    "sandbox_agent.testing.store_contract",
+    "sandbox_agent.testing.shared_store_contract",
+)
 
 from .doors.coverage import DoorReport  # noqa: E402
 from .inspector.machine import BrowserReport  # noqa: E402
@@ -48,7 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-SLOWEST = ("sdk", "inspector", "live", "faults", "client", "tools")
+SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools")
 """The folders with the tests that take longest."""
 
 

@@ -50,6 +50,7 @@ class Daemon:
         *flags: str,
         env: Mapping[str, str] | None = None,
         inside: Sequence[str] = (),
+        program: Sequence[str] = (sys.executable, "-m", "sandbox_agent"),
     ) -> None:
         self.data_dir = data_dir
         self.work_dir = data_dir.with_name(data_dir.name + "-work")
@@ -57,10 +58,15 @@ class Daemon:
         self.port = 0
         self._env = env or {}
         self._inside = inside
+        self._program = program
 
     def start(self) -> Self:
         """Start it and wait until it listens."""
         self.launch()
+        return self.await_start()
+
+    def await_start(self) -> Self:
+        """Wait until it listens."""
         if not self._listening.wait(SECONDS) or not self.port:
             self.process.kill()
             raise AssertionError(f"the daemon did not start: {self.said()}")
@@ -71,7 +77,7 @@ class Daemon:
         self.work_dir.mkdir(parents=True, exist_ok=True)
         home = self.data_dir.with_name(self.data_dir.name + "-home")
         home.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "sandbox_agent", "server", "--port", "0"]
+        command = [*self._program, "server", "--port", "0"]
         self.process = subprocess.Popen(
             [*self._inside, *command, "--data-dir", str(self.data_dir), *self.flags],
             cwd=self.work_dir,
@@ -150,6 +156,11 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

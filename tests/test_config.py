@@ -23,7 +23,7 @@ def test_flags_win_over_the_environment_and_that_over_defaults() -> None:
     assert config == Config(port=2000, host="::1")
 
 
-def test_the_environment_speaks_in_text() -> None:
+def test_environment_variables_are_parsed_from_text() -> None:
     environ = {
         "SANDBOX_AGENT_PORT": "0",
         "SANDBOX_AGENT_NO_TOKEN": "true",
@@ -45,7 +45,7 @@ def test_the_environment_speaks_in_text() -> None:
     )
 
 
-def test_an_empty_variable_is_as_good_as_none() -> None:
+def test_an_empty_variable_counts_as_unset() -> None:
     assert from_environment({}, {"SANDBOX_AGENT_PORT": "", "SANDBOX_AGENT_TOKEN": ""}) == Config()
 
 

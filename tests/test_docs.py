@@ -1,12 +1,15 @@
-"""The docs name everything there is."""
+"""The docs name everything there is, and every page of the site can be reached."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from tools.site.mdx import slug
 
 import sandbox_agent
 from sandbox_agent.agents import AGENTS
@@ -16,24 +19,24 @@ from sandbox_agent.ops import OPERATIONS
 from sandbox_agent.schema.events import EVENT_TYPES
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = {path.relative_to(DOCS).with_suffix("").as_posix(): path for path in sorted(DOCS.rglob("*.mdx"))}
 
 
 def headings(name: str) -> set[str]:
-    return set(re.findall(r"^## (.+)$", (ROOT / "docs" / name).read_text(), re.MULTILINE))
+    return set(re.findall(r"^## (.+)$", PAGES[name].read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize(
-    ("page", "things"),
-    [
-        ("events.md", EVENT_TYPES),
-        ("operations.md", OPERATIONS),
-        ("errors.md", ERRORS),
-        ("agents.md", AGENTS),
-        ("settings.md", ["--" + name.replace("_", "-") for name in Config.__struct_fields__]),
-    ],
-)
-def test_every_thing_has_a_heading(page: str, things: list[str]) -> None:
-    assert headings(page) == set(things)
+def sections(name: str) -> set[str]:
+    return set(re.findall(r'^<Accordion title="(.+?)"', PAGES[name].read_text(), re.MULTILINE))
+
+
+def test_every_thing_has_a_heading() -> None:
+    assert headings("session-transcript-schema") == EVENT_TYPES.keys()
+    assert headings("errors") == ERRORS.keys()
+    assert headings("settings") == {"--" + name.replace("_", "-") for name in Config.__struct_fields__}
+    assert sections("http-api") == OPERATIONS.keys()
+    assert {f"agents/{name}" for name in AGENTS} <= PAGES.keys()
 
 
 def test_the_changelog_knows_this_version() -> None:
@@ -47,28 +50,78 @@ def test_the_package_and_its_metadata_agree_on_the_version() -> None:
     assert declared[1] == sandbox_agent.__version__
 
 
-def test_links_between_pages_lead_somewhere() -> None:
+# -- the site -----------------------------------------------------------------------------------
+
+
+def navigation(node: Any) -> Iterator[str]:
+    """The pages below a group of `docs.json`, in order."""
+    for page in node["pages"]:
+        if isinstance(page, str):
+            yield page
+        else:
+            yield from navigation(page)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    groups = msgspec.json.decode((DOCS / "docs.json").read_bytes())["navigation"]["groups"]
+    listed = [page for group in groups for page in navigation(group)]
+    assert sorted(listed) == sorted(PAGES)
+
+
+def links(text: str) -> list[str]:
+    return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link can lead to: headings, and sections that fold."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    titles = re.findall(r"^#{2,4} (.+)$", text, re.MULTILINE)
+    return set(map(slug, titles)) | set(re.findall(r'\bid="([^"]+)"', text))
+
+
+def leads_nowhere(page: Path, target: str) -> bool:
+    address, _, anchor = target.partition("#")
+    name = address.removeprefix("/")
+    if name in PAGES or not address:
+        return anchor != "" and anchor not in anchors(PAGES[name] if address else page)
+    return not (DOCS / name).is_file() if address.startswith("/") else "://" not in address
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_between_pages_lead_somewhere(name: str) -> None:
+    page = PAGES[name]
+    assert [target for target in links(page.read_text()) if leads_nowhere(page, target)] == []
+
+
+def test_links_of_the_readme_and_the_changelog_lead_somewhere() -> None:
     broken = [
         f"{page.name}: {target}"
-        for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+        for page in (ROOT / "README.md", ROOT / "CHANGELOG.md")
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert broken == []
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_has_a_title_and_a_description(name: str) -> None:
+    assert re.match(r'---\ntitle: ".+"\ndescription: ".+"\n---\n\n', PAGES[name].read_text())
+
+
 def test_every_example_in_the_docs_that_is_json_is_json() -> None:
-    for page in sorted((ROOT / "docs").glob("*.md")):
+    for page in PAGES.values():
         for block in re.findall(r"```json\n(.*?)```", page.read_text(), re.DOTALL):
             msgspec.json.decode(block)
 
 
+def test_every_page_that_the_code_names_exists() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools").rglob("*.py"), ROOT / "Makefile"]
+    named = {name for file in files for name in re.findall(r"\bdocs/([\w/-]+)\.mdx?\b", file.read_text())}
+    assert named - PAGES.keys() == set()
+
+
 def test_every_test_that_a_page_names_exists() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    named = {
-        name
-        for page in (ROOT / "docs").glob("*.md")
-        for name in re.findall(r"`(test_\w+)`", page.read_text())
-    }
+    named = {name for page in PAGES.values() for name in re.findall(r"`(test_\w+)`", page.read_text())}
     assert named
     assert {name for name in named if f"def {name}(" not in tests} == set()

@@ -41,7 +41,7 @@ def run_snippets(page: str, folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_snippet_about_files_runs(tmp_path: Path) -> None:
-    work = run_snippets("file-system.md", tmp_path)
+    work = run_snippets("file-system.mdx", tmp_path)
     assert (work / "notes" / "today.txt").read_text() == "bye\n"
     assert (work / "notes" / "old" / "more.txt").read_text() == "more"
     assert (work / "site-again" / "css" / "main.css").read_text() == "body {}\n"
@@ -50,11 +50,11 @@ def test_every_snippet_about_files_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_snippet_about_changes_runs(tmp_path: Path) -> None:
-    work = run_snippets("changes.md", tmp_path)
+    work = run_snippets("changes.mdx", tmp_path)
     assert (work / "project" / "a.txt").read_text() == "one\ntwo\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["mcp.md", "skills.md"])
+@pytest.mark.parametrize("page", ["mcp.mdx", "skills.mdx"])
 def test_every_snippet_about_tools_for_agents_runs(tmp_path: Path, page: str) -> None:
     run_snippets(page, tmp_path)

@@ -209,7 +209,7 @@ def test_every_operation_is_a_command() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
-def test_every_field_of_an_operation_can_be_said_on_the_command_line(operation: Operation) -> None:
+def test_every_field_of_an_operation_has_a_flag_or_argument(operation: Operation) -> None:
     command = commands()[command_of(operation)]
     said = {action.dest for action in command._actions}
     optional_names = {"answers": {"answer", "answers"}}
@@ -220,7 +220,7 @@ def test_every_field_of_an_operation_can_be_said_on_the_command_line(operation: 
 # -- errors -------------------------------------------------------------------------------------
 
 
-def test_every_error_is_told_by_an_operation_or_belongs_to_every_request() -> None:
+def test_every_error_is_declared_by_an_operation_or_common_to_all_requests() -> None:
     told = {error.type for op in OPERATIONS.values() for error in op.errors}
     of_every_request = {
         "token_invalid",

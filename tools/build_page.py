@@ -14,7 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PAGE = "src/sandbox_agent/http/ui/index.html"
-SOURCES = ("inspector", "sdks/typescript/src", "docs/coverage.md")
+SOURCES = ("inspector", "sdks/typescript/src", "sdks/react/src", "docs/compatibility.mdx")
 STEPS = (
     ("npm", "ci", "--silent", "--no-progress", "--omit=dev"),
     ("npx", "--no-install", "vite", "build", "--logLevel", "warn"),

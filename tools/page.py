@@ -11,13 +11,13 @@ WIDTH = 120
 
 
 def fill(page: Path, name: str, figures: str) -> None:
-    """Replace the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
+    """Replace the text between `{/* NAME:begin */}` and `{/* NAME:end */}`."""
     page.write_text(filled(page.read_text(), name, figures))
 
 
 def filled(text: str, name: str, figures: str) -> str:
     """The text of a page after `fill`."""
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    begin, end = f"{{/* {name}:begin */}}", f"{{/* {name}:end */}}"
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
@@ -31,7 +31,7 @@ def wrapped(text: str) -> str:
     in_code = False
     for line in text.split("\n"):
         in_code ^= line.startswith("```")
-        if in_code or len(line) <= WIDTH or line.startswith(("|", "#", "<")):
+        if in_code or len(line) <= WIDTH or line.startswith(("|", "#", "<", "{")):
             lines.append(line)
             continue
         indent = "  " if line.startswith("- ") else ""

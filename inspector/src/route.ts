@@ -1,5 +1,5 @@
 /** Where the page is: a session, perhaps an event of it. It lives in the fragment, so any server can serve the page. */
-import { Observable, useObserved } from "./state/observable";
+import { Observable, useObserved } from "chat/state/observable";
 
 export interface Route {
   readonly sessionId: string | null;

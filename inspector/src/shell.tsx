@@ -6,7 +6,7 @@ import { SessionView } from "./session/sessionView";
 import { Welcome } from "./session/welcome";
 import { useSearch } from "./sessions/search";
 import { Sidebar } from "./sessions/sidebar";
-import { useObserved } from "./state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "./state/workspace";
 import { useTitle } from "./useTitle";
 

@@ -1,6 +1,6 @@
 /** The coverage matrix, read from the page that the tests of the real agents write. */
 import { expect, test } from "vitest";
-import page from "../../docs/coverage.md?raw";
+import page from "../../docs/compatibility.mdx?raw";
 import { readCoverage } from "../src/debug/coverage";
 
 const SMALL = `# Coverage

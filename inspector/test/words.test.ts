@@ -2,13 +2,13 @@
 import { expect, test } from "vitest";
 import { tidied } from "../src/daemon/arrival";
 import { asCurl, RequestLog } from "../src/daemon/requestLog";
-import { ago, count, duration, money } from "../src/parts/format";
+import { ago, count, duration, money } from "chat/parts/format";
 import { parsed } from "../src/route";
 import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
 import { conditionsOf, rulesOf } from "../src/sessions/rules";
 import { sourcesOf } from "../src/sessions/skills";
-import { commandOf } from "../src/transcript/commandOf";
-import { messageOf, outcomeOf } from "../src/transcript/outcome";
+import { commandOf } from "chat/transcript/commandOf";
+import { messageOf, outcomeOf } from "chat/transcript/outcome";
 
 test.each([
   ["command", { command: ["git", "status"] }, "git status"],

@@ -144,7 +144,7 @@ class Config(Struct, frozen=True, kw_only=True):
     mirror: Annotated[
         str | None,
         Meta(
-            description="Directory or URL to download agents from, instead of all other sources; see docs/install.md for its layout."
+            description="Directory or URL to download agents from, instead of all other sources; see docs/install.mdx for its layout."
         ),
     ] = None
     idle_seconds: Annotated[

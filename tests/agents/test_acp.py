@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandbox_agent.agents.acp import Acp, parse_acp_agents
 from sandbox_agent.agents.acp.tools import Call
-from sandbox_agent.agents.acp.transcript import MOST_CALLS, MOST_UNPROMPTED, AcpConversation
+from sandbox_agent.agents.acp.transcript import MAX_CALLS, MAX_UNPROMPTED, AcpConversation
 from sandbox_agent.agents.acp.wire import SECONDS_FOR_COMMANDS, AcpWire
 from sandbox_agent.agents.base import (
     Action,
@@ -33,7 +33,7 @@ from sandbox_agent.agents.base import (
 )
 from sandbox_agent.agents.environment import environment
 from sandbox_agent.agents.frames import encode_frame
-from sandbox_agent.agents.jsonrpc import MOST_WAITING
+from sandbox_agent.agents.jsonrpc import MAX_WAITING
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.schema.events import (
@@ -1376,7 +1376,7 @@ def test_an_unknown_stop_reason_is_an_error() -> None:
 
 def test_a_calls_output_is_dropped_once_reported() -> None:
     session = in_turn()
-    for n in range(MOST_CALLS + 1):
+    for n in range(MAX_CALLS + 1):
         session.update(
             "tool_call",
             toolCallId=f"t{n}",
@@ -1388,26 +1388,26 @@ def test_a_calls_output_is_dropped_once_reported() -> None:
         session.scribe.take()
     calls = session.conversation._calls
     assert (len(calls), calls["t7"]) == (
-        MOST_CALLS,
+        MAX_CALLS,
         Call("t7", "t7", "bash", status="completed", opened=True, agent_title="bash"),
     )
 
 
 def test_text_outside_of_a_turn_is_written_before_it_grows_too_large() -> None:
     session = Session(opened={})
-    for _ in range(MOST_UNPROMPTED):
+    for _ in range(MAX_UNPROMPTED):
         session.say("word ")
-    assert session.parts() == [Text("word " * MOST_UNPROMPTED)]
+    assert session.parts() == [Text("word " * MAX_UNPROMPTED)]
     assert len(session.data(TurnEnded)) == 1
 
 
 def test_the_number_of_open_requests_is_bounded() -> None:
     session = in_turn()
     params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1", "title": "bash"}}
-    for id in range(MOST_WAITING + 2):
+    for id in range(MAX_WAITING + 2):
         session.feed(id=f"ask {id}", method="session/request_permission", params=params)
     assert [message["id"] for message in session.written()] == ["ask 1000", "ask 1001"]
-    assert len(session.scribe.pending) == MOST_WAITING
+    assert len(session.scribe.pending) == MAX_WAITING
 
 
 @pytest.mark.parametrize(

@@ -445,6 +445,24 @@ def test_images_among_the_blocks_of_a_result_are_stored() -> None:
     assert data == b"picture"
 
 
+@pytest.mark.parametrize(
+    ("blocks", "seen"),
+    [
+        ([], ""),
+        ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
+    ],
+)
+def test_the_blocks_of_an_mcp_result_are_joined_as_the_model_reads_them(blocks: list[Any], seen: str) -> None:
+    session = Session()
+    session.prompt()
+    session.say(
+        {"type": "tool_use", "id": "toolu_1", "name": "mcp__demo__give", "input": {}}, stop="tool_use"
+    )
+    session.tell(result(json.dumps(blocks)))
+    (item,) = session.items("tool_result")
+    assert item.content == (ToolResult("toolu_1", seen),)
+
+
 def test_an_image_that_was_read_is_stored() -> None:
     session = Session()
     session.prompt()

@@ -29,7 +29,7 @@ from sandbox_agent.agents.base import (
 )
 from sandbox_agent.agents.claude import Claude
 from sandbox_agent.agents.claude.conversation import ClaudeConversation
-from sandbox_agent.agents.claude.wire import MOST_WAITING, ClaudeWire
+from sandbox_agent.agents.claude.wire import MAX_WAITING, ClaudeWire
 from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
@@ -711,11 +711,11 @@ def test_the_number_of_open_requests_is_bounded() -> None:
     session = Session()
     session.prompt()
     request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": BASH}
-    for n in range(MOST_WAITING + 1):
+    for n in range(MAX_WAITING + 1):
         session.feed(type="control_request", request_id=f"r{n}", request=request)
     [line] = session.written()
-    assert (line["response"]["subtype"], line["response"]["request_id"]) == ("error", f"r{MOST_WAITING}")
-    assert len(session.scribe.pending) == MOST_WAITING
+    assert (line["response"]["subtype"], line["response"]["request_id"]) == ("error", f"r{MAX_WAITING}")
+    assert len(session.scribe.pending) == MAX_WAITING
 
 
 @pytest.mark.parametrize(

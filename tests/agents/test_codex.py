@@ -31,7 +31,7 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
-from sandbox_agent.agents.codex.threads import MOST_ORPHANED_BYTES, MOST_ORPHANS, Threads
+from sandbox_agent.agents.codex.threads import MAX_ORPHANED_BYTES, MAX_ORPHANS, Threads
 from sandbox_agent.agents.codex.wire import LATE_SECONDS, CodexWire
 from sandbox_agent.agents.frames import encode_frame
 from sandbox_agent.agents.scribe import Rule, Scribe
@@ -1192,16 +1192,16 @@ def _much_deeper(frames: int, then: Callable[[], None]) -> None:
 def test_threads_without_an_owner_are_bounded_and_their_requests_refused() -> None:
     threads = Threads()
     assert threads.keep("first", b"x" * 100) == []
-    for n in range(MOST_ORPHANS - 1):
+    for n in range(MAX_ORPHANS - 1):
         assert threads.keep(f"other {n}", b"x") == []
     assert threads.keep("one more", b"y") == [b"x" * 100]
-    assert threads.keep("large", b"z" * MOST_ORPHANED_BYTES)[-1] == b"y"
+    assert threads.keep("large", b"z" * MAX_ORPHANED_BYTES)[-1] == b"y"
     link = Link()
     link.hear(
         {"id": 5, "method": "item/fileChange/requestApproval", "params": {"threadId": "lost", "itemId": "f"}}
     )
     assert link.written() == []
-    for n in range(MOST_ORPHANS):
+    for n in range(MAX_ORPHANS):
         link.tell("turn/started", thread=f"other {n}", turn={"id": "t"})
     assert link.written() == [{"id": 5, "error": {"message": "no client can answer", "code": -32601}}]
 

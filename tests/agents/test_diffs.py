@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_agent.agents.diffs import (
-    MOST_COMPARED,
+    MAX_COMPARED,
     DoesNotFit,
     Names,
     diff_of_files,
@@ -20,7 +20,7 @@ from sandbox_agent.agents.diffs import (
     names_in,
     read_diffs,
 )
-from sandbox_agent.schema.world import MOST_LOOKED_AT, FileState, look
+from sandbox_agent.schema.world import MAX_EXAMINED_BYTES, FileState, look
 
 ENDS = ("\n", "\r\n", "\n", "\r", "\x0c\n", "\u2028", "\x85\n", "")
 LINES = ("", "one", "two", "three", " four", "-five", "+six", "\\ No newline at end of file", "@@ -1 +1 @@")
@@ -95,7 +95,7 @@ def test_a_binary_file_has_no_diff() -> None:
 
 
 def test_a_change_too_large_to_compare_line_by_line_is_replaced_as_a_whole() -> None:
-    count = int(MOST_COMPARED**0.5) + 10
+    count = int(MAX_COMPARED**0.5) + 10
     before = "same\n" * 5 + "".join(f"a{n % 7}\n" for n in range(count)) + "end\n"
     after = "same\n" * 5 + "".join(f"a{n % 5}\n" for n in range(count)) + "end\n"
     diff = diff_of_texts(Names("a/x", "b/x"), before, after)
@@ -135,9 +135,9 @@ def test_the_diffs_of_several_files_are_read_one_by_one() -> None:
 def test_only_a_small_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "file"
     assert look(str(file)) == FileState()
-    file.write_bytes(b"x" * MOST_LOOKED_AT)
-    assert look(str(file)) == FileState(b"x" * MOST_LOOKED_AT)
-    file.write_bytes(b"x" * (MOST_LOOKED_AT + 1))
+    file.write_bytes(b"x" * MAX_EXAMINED_BYTES)
+    assert look(str(file)) == FileState(b"x" * MAX_EXAMINED_BYTES)
+    file.write_bytes(b"x" * (MAX_EXAMINED_BYTES + 1))
     assert look(str(file)) is None
     assert look(str(tmp_path)) is None
     assert look("with\0nul") is None

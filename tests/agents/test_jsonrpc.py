@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from sandbox_agent.agents.jsonrpc import MOST_WAITING, Call, Note, Reply, Rpc, RpcError, key_of, read
+from sandbox_agent.agents.jsonrpc import MAX_WAITING, Call, Note, Reply, Rpc, RpcError, key_of, read
 from sandbox_agent.agents.nesting import shallow
 
 
@@ -53,7 +53,7 @@ def test_an_answer_matches_its_request_once() -> None:
 
 def test_unanswered_requests_are_bounded() -> None:
     peer = Peer()
-    for n in range(MOST_WAITING + 1):
+    for n in range(MAX_WAITING + 1):
         peer.rpc.call("m", None, f"meant {n}")
     assert [peer.rpc.answered(id) for id in (1, 2)] == [None, "meant 1"]
 
@@ -73,7 +73,7 @@ def test_an_unreadable_request_is_refused_and_raised(fault: Exception) -> None:
 def test_requests_beyond_the_bound_are_refused() -> None:
     peer = Peer()
     put: list[Call] = []
-    peer.rpc.open_requests = dict.fromkeys(map(key_of, range(MOST_WAITING)), "asked")
+    peer.rpc.open_requests = dict.fromkeys(map(key_of, range(MAX_WAITING)), "asked")
     peer.rpc.attend(Call("late", "m", Raw(b"{}")), put.append)
     assert put == []
     assert [refusal["id"] for refusal in peer.sent] == ["late"]

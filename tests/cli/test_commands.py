@@ -94,7 +94,7 @@ def test_a_permission_is_answered_by_its_command(cli: Cli, environ: dict[str, st
     assert (streaming.returncode, types_of(rest)[-1]) == (0, "turn.ended")
 
 
-def test_nobody_at_the_address_is_said_with_what_to_do(cli: Cli) -> None:
+def test_an_address_without_a_daemon_is_reported_with_what_to_do(cli: Cli) -> None:
     failed = cli("sessions", "list", "--endpoint", "http://127.0.0.1:1")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "no daemon at http://127.0.0.1:1: start one with `sandbox-agent daemon start`" in failed.stderr
@@ -131,7 +131,7 @@ def test_metrics_are_printed_as_they_are(cli: Cli) -> None:
     assert "sandbox_agent_log_bytes " in cli("system", "metrics").stdout
 
 
-def test_content_that_cannot_be_written_is_said_in_words(cli: Cli) -> None:
+def test_content_that_cannot_be_written_is_a_clear_error(cli: Cli) -> None:
     failed = cli("system", "metrics", "--output", "/nowhere/metrics")
     assert (failed.returncode, failed.stderr) == (
         1,
@@ -163,7 +163,7 @@ def test_run_goes_on_with_a_session(cli: Cli) -> None:
     assert (other.returncode, other.stderr) == (2, "error: session longer belongs to mock, not to claude\n")
 
 
-def test_run_shows_what_a_crashed_agent_wrote_to_stderr_below_its_words(
+def test_run_shows_what_a_crashed_agent_wrote_to_stderr_below_its_text(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     crashed = subprocess.run(
@@ -343,7 +343,7 @@ def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str
 # -- without a daemon -------------------------------------------------------------------------
 
 
-def test_run_starts_a_daemon_of_its_own_and_leaves_none(local: Cli, tmp_path: Path) -> None:
+def test_run_starts_a_temporary_daemon_and_stops_it(local: Cli, tmp_path: Path) -> None:
     ran = local("run", "mock", "hello")
     assert (ran.returncode, ran.stdout) == (0, "You said: hello (message 1 of this conversation)\n")
     assert lock_holder(tmp_path / "state") is None
@@ -434,7 +434,7 @@ def test_a_daemon_that_cannot_start_says_why(local: Cli, endpoint: str) -> None:
     assert "cannot listen on" in failed.stderr
 
 
-def test_a_state_folder_that_is_a_file_is_refused_in_words(local: Cli, tmp_path: Path) -> None:
+def test_a_data_directory_that_is_a_file_is_a_clear_error(local: Cli, tmp_path: Path) -> None:
     file = tmp_path / "a-file"
     file.touch()
     for words in (("daemon", "start", "--port", "0"), ("server", "--no-token", "--port", "0")):
@@ -455,7 +455,7 @@ def test_a_bad_setting_is_wrong_usage(local: Cli) -> None:
     assert (bad.returncode, bad.stderr) == (2, told)
 
 
-def test_a_bad_session_id_is_told_what_one_may_be(cli: Cli) -> None:
+def test_a_bad_session_id_is_refused_with_the_allowed_characters(cli: Cli) -> None:
     refused = cli("sessions", "create", "no good", "--agent", "mock")
     assert (refused.returncode, refused.stderr.splitlines()) == (
         1,

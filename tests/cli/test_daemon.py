@@ -35,13 +35,13 @@ def test_a_restarted_daemon_is_found_where_it_was(local: Cli, tmp_path: Path) ->
         local("daemon", "stop")
 
 
-def test_a_log_that_is_not_there_is_said_to_be_missing(local: Cli, tmp_path: Path) -> None:
+def test_a_missing_log_is_reported(local: Cli, tmp_path: Path) -> None:
     failed = local("daemon", "logs")
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "`daemon start` creates it" in failed.stderr
 
 
-def test_an_empty_data_directory_is_no_other_daemons(local: Cli) -> None:
+def test_an_empty_data_directory_does_not_find_another_daemon(local: Cli) -> None:
     failed = local("sessions", "list", "--data-dir", "")
     assert (failed.returncode, failed.stderr) == (
         2,

@@ -41,14 +41,14 @@ def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path
     assert msgspec.json.decode(first.stdout) == {"installed": [told], "failed": []}
     assert (first.returncode, first.stderr) == (
         0,
-        "claude: asking from mirror\nclaude: downloading claude from mirror\nclaude: checking from mirror\n"
+        "claude: asking mirror for the version\nclaude: downloading claude from mirror\nclaude: checking that it runs\n"
         f"claude 9.8.7 was installed from mirror: {path}\n",
     )
     assert (second.returncode, second.stderr) == (0, f"claude 9.8.7 is already installed: {path}\n")
     assert not (tmp_path / "state" / "log.db").exists()
 
 
-def test_what_fails_is_told_with_its_reasons(local: Cli, site: Site) -> None:
+def test_a_failed_install_is_reported_with_its_reasons(local: Cli, site: Site) -> None:
     failed = local("install-agent", "claude", "--version", "1.2.3", "--from", site.address, "--json")
     assert failed.returncode == 1
     assert failed.stderr.splitlines()[-3:] == [
@@ -96,7 +96,7 @@ def test_nobody_cannot_be_installed(local: Cli) -> None:
     )
 
 
-def test_a_folder_that_cannot_hold_agents_is_told(local: Cli, site: Site, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_agents_is_reported(local: Cli, site: Site, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     failed = local("install-agent", "claude", "--from", site.address)
     assert (failed.returncode, failed.stderr.splitlines()[0]) == (

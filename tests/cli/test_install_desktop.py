@@ -13,13 +13,13 @@ MANAGERS = {
     "apt-get": [
         "apt-get update",
         "apt-get install -y --no-install-recommends xvfb openbox ffmpeg tigervnc-scraping-server xdg-utils "
-        "xkb-data fonts-dejavu-core",
+        "xkb-data fonts-dejavu-core xterm",
     ],
     "dnf": [
         "dnf install -y xorg-x11-server-Xvfb openbox ffmpeg-free tigervnc-server xdg-utils xkeyboard-config "
-        "dejavu-sans-fonts"
+        "dejavu-sans-fonts xterm"
     ],
-    "apk": ["apk add xvfb openbox ffmpeg tigervnc xdg-utils xkeyboard-config font-dejavu"],
+    "apk": ["apk add xvfb openbox ffmpeg tigervnc xdg-utils xkeyboard-config font-dejavu xterm"],
 }
 
 
@@ -57,7 +57,7 @@ def test_what_is_missing_is_installed_with_the_machines_own_package_manager(
     assert "still missing" in incomplete.stderr
 
 
-def test_a_machine_without_a_known_package_manager_is_told_what_to_install(tmp_path: Path) -> None:
+def test_without_a_known_package_manager_the_missing_programs_are_named(tmp_path: Path) -> None:
     done = install(tmp_path, "--yes")
     assert done.returncode == 1
     assert "Xvfb, openbox, ffmpeg, x0vncserver, xdg-open" in done.stderr

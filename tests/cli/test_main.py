@@ -48,7 +48,7 @@ def test_every_operation_has_a_command() -> None:
         assert (args._handler, args._command.method, args._command.path) == (handler, op.method, op.path)
 
 
-def test_what_stands_behind_two_dashes_is_the_command_of_an_exec() -> None:
+def test_everything_after_two_dashes_is_the_command_of_exec() -> None:
     args = parse(["--endpoint", "http://h", "exec", "-it", "--env", "A=b", "--", "ls", "--", "-l"])
     assert (args.words, args.interactive, args.tty, args.env) == (["ls", "--", "-l"], True, True, ["A=b"])
     assert parse(["exec", "ls"]).words == ["ls"]
@@ -63,12 +63,12 @@ def test_a_leading_api_is_skipped() -> None:
     assert vars(parse(["api", "sessions", "get", "x"])) == vars(parse(["sessions", "get", "x"]))
 
 
-def test_options_may_stand_before_the_api_that_is_skipped() -> None:
+def test_options_may_precede_a_leading_api() -> None:
     before = ["--endpoint", "http://h", "--token=T", "--json"]
     assert vars(parse([*before, "api", "sessions", "list"])) == vars(parse([*before, "sessions", "list"]))
 
 
-def test_an_api_that_is_no_command_is_kept() -> None:
+def test_an_api_that_is_not_the_first_command_is_kept() -> None:
     assert parse(["run", "mock", "api"]).prompt == "api"
     assert parse(["--token", "api", "sessions", "list"]).token == "api"
 
@@ -85,7 +85,7 @@ def test_flags_of_the_server_alone_are_the_server(words: list[str]) -> None:
     assert parse(words)._handler == "server:server"
 
 
-def test_the_address_may_stand_before_or_after_the_command() -> None:
+def test_the_address_may_come_before_or_after_the_command() -> None:
     before = parse(["--endpoint", "http://h", "--token-file", "T", "--json", "sessions", "list"])
     after = parse(["sessions", "list", "--endpoint", "http://h", "--token-file", "T", "--json"])
     assert vars(before) == vars(after)
@@ -95,7 +95,7 @@ def test_the_address_may_stand_before_or_after_the_command() -> None:
     "words",
     [["mock", "hi", "--session", "s"], ["mock", "--session", "s", "hi"], ["--session", "s", "mock", "hi"]],
 )
-def test_flags_and_words_may_be_mixed(words: list[str]) -> None:
+def test_flags_and_arguments_may_be_mixed(words: list[str]) -> None:
     args = parse(["run", *words])
     assert (args.agent, args.prompt, args.session) == ("mock", "hi", "s")
 
@@ -125,7 +125,7 @@ def test_wrong_usage_is_exit_code_2(words: list[str], capsys: pytest.CaptureFixt
     assert (left.value.code, capsys.readouterr().out) == (2, "")
 
 
-def test_nothing_at_all_is_answered_with_what_it_is_and_what_people_want(
+def test_without_arguments_it_says_what_it_is_and_the_common_commands(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as left:
@@ -152,7 +152,7 @@ def test_nothing_at_all_is_answered_with_what_it_is_and_what_people_want(
         (["run", "mock", "fix", "it"], "too many arguments: `it`; put quotes around text with spaces"),
     ],
 )
-def test_a_word_that_is_almost_right_is_answered_with_the_right_one(
+def test_a_misspelled_word_is_answered_with_a_suggestion(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as left:
@@ -161,7 +161,7 @@ def test_a_word_that_is_almost_right_is_answered_with_the_right_one(
     assert told in capsys.readouterr().err
 
 
-def test_every_example_is_a_command_line_that_is_understood() -> None:
+def test_every_example_can_be_parsed() -> None:
     """Also those of the guide and of the help of all."""
     texts = [
         GUIDE,
@@ -211,7 +211,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert heavy & set(loaded.split()) == set()
 
 
-def test_a_closed_pipe_is_no_traceback() -> None:
+def test_a_closed_pipe_causes_no_traceback() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     line = b'{"dir":"cmd","t":0,"msg":["mock","--conversation","c"]}\n'
@@ -223,7 +223,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
+def test_a_full_disk_behind_stdout_causes_no_traceback() -> None:
     with open("/dev/full", "wb") as full:
         failed = subprocess.run(
             command("completion", "bash"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS
@@ -231,7 +231,7 @@ def test_a_full_disk_behind_stdout_is_no_traceback() -> None:
     assert (failed.returncode, failed.stderr) == (1, "error: No space left on device\n")
 
 
-def test_ctrl_c_is_exit_code_130_and_no_traceback(cli: Cli, endpoint: str) -> None:
+def test_ctrl_c_exits_with_130_and_no_traceback(cli: Cli, endpoint: str) -> None:
     cli("sessions", "create", "interrupted", "--agent", "mock")
     with subprocess.Popen(
         command("sessions", "events-sse", "interrupted", "--endpoint", endpoint, "--token", TOKEN),

@@ -61,7 +61,7 @@ def test_on_a_terminal_markdown_is_rendered_and_tools_are_one_line() -> None:
         assert expected in lines
 
 
-def test_on_a_terminal_the_words_before_a_crash_stand_before_its_error() -> None:
+def test_on_a_terminal_text_before_a_crash_is_printed_before_its_error() -> None:
     shown = io.StringIO()
     tell("crash_resumed", TerminalView(Console(file=shown, width=80)))
     text = shown.getvalue()
@@ -85,7 +85,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
         ("x" * 200, f"bash {'x' * 94}…"),
     ],
 )
-def test_a_call_is_told_by_its_title_and_an_untitled_one_by_its_name(title: str, told: str) -> None:
+def test_a_call_is_shown_by_its_title_or_else_by_its_name(title: str, told: str) -> None:
     assert titled("bash", title) == told
 
 
@@ -104,7 +104,7 @@ def test_a_block_is_finished_when_another_begins(text: str, finished: str) -> No
     assert split_blocks(text) == (finished, text[len(finished) :])
 
 
-def test_thinking_is_told_by_the_pieces_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_thinking_is_printed_from_its_deltas_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """The visibility of a delta says that it is thinking: the item that it belongs to need not be looked at."""
     narrator = Narrator(PlainView())
     for line in (TRANSCRIPTS / "demo" / "universal.jsonl").read_bytes().splitlines():
@@ -175,10 +175,10 @@ def test_a_permission_is_shown_by_its_title_and_whole_where_that_was_cut(title: 
         (["1"], Answer(None)),
     ],
 )
-def test_questions_take_numbers_labels_and_own_words(typed: list[str], answer: Answer) -> None:
+def test_questions_take_numbers_labels_and_free_text(typed: list[str], answer: Answer) -> None:
     request = QuestionRequested("q", "Which?", (), "requested", QuestionMetadata((COLOURS, SEVERAL)))
     assert ask_question(request, SILENT, Typed(*typed)) == answer
 
 
-def test_own_words_may_hold_commas_where_one_answer_is_wanted() -> None:
+def test_free_text_may_contain_commas_if_one_answer_is_expected() -> None:
     assert chosen("blue, perhaps", COLOURS) == ("blue, perhaps",)

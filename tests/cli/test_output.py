@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
 
 from sandbox_agent.cli.failures import CommandFailed, ProblemAnswered
-from sandbox_agent.cli.output import cell, heading, print_answer, print_rows, size, written
+from sandbox_agent.cli.output import COLUMNS, cell, heading, print_answer, print_rows, size, written
+from sandbox_agent.ops import OPERATIONS
 
 
-def test_a_name_becomes_words() -> None:
+def test_a_field_name_becomes_words() -> None:
     assert [heading(name) for name in ("eventCount", "turn_id", "id")] == ["event count", "turn id", "id"]
 
 
@@ -31,12 +32,12 @@ def test_a_cell_is_one_line_without_control_characters_or_markup() -> None:
     ]
 
 
-def test_an_answer_as_json_is_what_the_daemon_said(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_output_is_the_daemons_response_unchanged(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     print_answer(b'{"sessions":[]}', argparse.Namespace(json=True))
     assert capfdbinary.readouterr().out == b'{"sessions":[]}\n'
 
 
-def test_a_table_leaves_out_what_no_row_says(
+def test_a_table_leaves_out_empty_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -49,7 +50,7 @@ def test_a_table_leaves_out_what_no_row_says(
     assert lines == ["id  updated at", "a   2026-01-02 03:04", "bc  2026-01-02 03:04"]
 
 
-def test_what_waits_is_told_by_its_title_and_its_turn(
+def test_pending_requests_show_their_title_and_turn(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -67,6 +68,41 @@ def test_what_waits_is_told_by_its_title_and_its_turn(
         "turn_1   hello    2026-01-02 03:04",
     ]
     assert shown.err == "more messages: --cursor 2\n"
+
+
+def test_every_list_of_a_response_has_columns() -> None:
+    lists = {
+        field.encode_name: {inner.encode_name for inner in msgspec.structs.fields(row)}
+        for operation in OPERATIONS.values()
+        if isinstance(operation.response, type) and issubclass(operation.response, msgspec.Struct)
+        for field in msgspec.structs.fields(operation.response)
+        if get_origin(field.type) in (list, tuple)
+        for row in get_args(field.type)[:1]
+        if isinstance(row, type) and issubclass(row, msgspec.Struct)
+    }
+    assert {"windows", "recordings", "nodes", "commands"} <= lists.keys()
+    assert lists.keys() - COLUMNS.keys() == set()
+    assert set(COLUMNS["commands"]) <= lists["commands"]
+    assert set(COLUMNS["nodes"]) <= lists["nodes"]
+
+
+def test_a_state_is_printed_with_what_belongs_to_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    desktop = {"state": "active", "processes": [{"name": "Xvfb", "running": True}], "windows": [{"id": "7"}]}
+    print_answer(msgspec.json.encode(desktop), argparse.Namespace())
+    assert capsys.readouterr().out.splitlines() == [
+        "state  active",
+        "",
+        "processes:",
+        "name  running",
+        "Xvfb  yes",
+        "",
+        "windows:",
+        "id",
+        "7",
+    ]
 
 
 def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
@@ -102,7 +138,7 @@ def test_a_table_in_a_pipe_is_neither_cut_nor_broken(
     assert lines == ["id      path", f"claude  {path}"]
 
 
-def test_sizes_in_words() -> None:
+def test_sizes_are_readable() -> None:
     assert [size(count) for count in (0, 1023, 1536, 5 << 20, 3 << 40)] == [
         "0 B",
         "1023 B",
@@ -112,7 +148,7 @@ def test_sizes_in_words() -> None:
     ]
 
 
-def test_a_file_is_replaced_when_all_of_it_is_there(tmp_path: Path) -> None:
+def test_a_file_is_replaced_only_when_it_is_complete(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
     target.chmod(0o600)
@@ -124,7 +160,7 @@ def test_a_file_is_replaced_when_all_of_it_is_there(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [link, target]
 
 
-def test_what_is_no_file_is_written_to_and_not_replaced() -> None:
+def test_a_device_is_written_to_and_not_replaced() -> None:
     with written("/dev/null") as device:
         device.write(b"gone")
     assert Path("/dev/null").is_char_device()
@@ -133,12 +169,12 @@ def test_what_is_no_file_is_written_to_and_not_replaced() -> None:
 @pytest.mark.parametrize(
     ("path", "why"), [("/nowhere/x", "No such file or directory"), ("/", "Is a directory")]
 )
-def test_a_file_that_cannot_be_written_is_a_failure_in_words(path: str, why: str) -> None:
+def test_a_file_that_cannot_be_written_is_a_clear_error(path: str, why: str) -> None:
     with pytest.raises(CommandFailed, match=f"^cannot write {path}: {why}$"), written(path):
         pass
 
 
-def test_a_problem_is_told_with_its_facts() -> None:
+def test_a_problem_is_printed_with_its_fields() -> None:
     problem = {
         "type": "urn:sandbox-agent:error:agent_process_exited",
         "title": "Agent process exited",
@@ -152,9 +188,9 @@ def test_a_problem_is_told_with_its_facts() -> None:
     )
 
 
-def test_a_problem_that_says_nothing_is_told_all_the_same() -> None:
+def test_a_problem_without_details_is_still_printed() -> None:
     assert ProblemAnswered({}).readable() == "error: the daemon refused"
 
 
-def test_our_own_failure_has_the_shape_of_a_problem() -> None:
+def test_a_failure_of_the_cli_has_the_shape_of_a_problem() -> None:
     assert CommandFailed("no").problem() == {"type": "about:blank", "title": "Command failed", "detail": "no"}

@@ -65,7 +65,7 @@ def test_a_token_file_that_says_nothing_is_wrong_usage(given: dict[str, str], to
         find_address(argparse.Namespace(**given))
 
 
-def test_the_files_token_is_told_to_no_other_daemon(state_folder: Path) -> None:
+def test_the_token_of_a_file_is_sent_to_no_other_daemon(state_folder: Path) -> None:
     assert find_address(argparse.Namespace(endpoint="http://elsewhere")) == Address("http://elsewhere", None)
     assert find_address(argparse.Namespace(endpoint="http://127.0.0.1:999")).token == "secret"
 
@@ -116,7 +116,7 @@ def test_the_stream_of_a_turn_is_asked_for_again_with_the_same_key_and_ends_with
     assert asked[0].headers["authorization"] == "Bearer T"
 
 
-def test_a_lost_connection_is_told_once_and_so_is_its_return(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lost_connection_and_its_return_are_each_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     away = problem("unavailable", 503, "stopping", retry_after="0")
     with (
         server(stream(*numbered(1), cut=True), away, away, stream(*numbered(2), cut=True), GONE) as (
@@ -144,7 +144,7 @@ def test_another_version_is_warned_about_once(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     "body", ["<html>", {"error": {"message": "no route"}}, {"detail": "Not Found"}, None]
 )
-def test_something_else_at_the_address_is_said_to_be_that(body: object) -> None:
+def test_another_server_at_the_address_is_recognized(body: object) -> None:
     with (
         server(answer(body, 500)) as (endpoint, _),
         Remote(Address(endpoint, None)) as remote,
@@ -157,7 +157,7 @@ def test_something_else_at_the_address_is_said_to_be_that(body: object) -> None:
     )
 
 
-def test_a_success_that_is_no_json_is_not_the_daemons() -> None:
+def test_a_success_without_json_is_not_from_a_daemon() -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
     with (
         server(page) as (endpoint, _),
@@ -168,12 +168,12 @@ def test_a_success_that_is_no_json_is_not_the_daemons() -> None:
 
 
 @pytest.mark.parametrize("token", ["tökén", "two\nlines"])
-def test_what_cannot_be_a_token_is_refused_in_words(token: str) -> None:
+def test_an_impossible_token_is_a_clear_error(token: str) -> None:
     with pytest.raises(CommandFailed, match="the token contains something other than printable ASCII"):
         Remote(Address("http://127.0.0.1:1", token))
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
-def test_what_is_no_address_is_refused(endpoint: str) -> None:
+def test_an_invalid_address_is_refused(endpoint: str) -> None:
     with pytest.raises(CommandFailed, match="is not an address"):
         find_address(argparse.Namespace(endpoint=endpoint))

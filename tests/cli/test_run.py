@@ -16,7 +16,7 @@ from .test_commands import begun, on_terminal
 KEY = "sk-of-this-shell"
 
 
-def test_what_was_typed_before_a_question_is_no_answer_to_it(environ: dict[str, str], tmp_path: Path) -> None:
+def test_input_typed_before_a_question_does_not_answer_it(environ: dict[str, str], tmp_path: Path) -> None:
     with on_terminal(("run", "mock", "edit"), environ, tmp_path) as terminal:
         terminal.type("o\n")
         terminal.wait_for("[r]eject: ")
@@ -62,7 +62,7 @@ def test_run_cancels_a_turn_that_takes_too_long(cli: Cli) -> None:
     )
 
 
-def test_run_that_ran_out_of_time_in_the_queue_leaves_the_other_turn_alone(
+def test_a_run_that_times_out_in_the_queue_leaves_the_running_turn_alone(
     cli: Cli, environ: dict[str, str], tmp_path: Path
 ) -> None:
     cli("sessions", "create", "shared", "--agent", "mock")
@@ -73,7 +73,25 @@ def test_run_that_ran_out_of_time_in_the_queue_leaves_the_other_turn_alone(
     cli("sessions", "terminate", "shared")
 
 
-def test_a_time_that_is_none_is_wrong_usage(cli: Cli) -> None:
+def test_run_says_that_the_running_turn_waits_for_an_answer(cli: Cli) -> None:
+    cli("sessions", "create", "asking", "--agent", "mock")
+    cli("sessions", "send-message", "asking", "permission")
+    asking = ["sessions", "get", "asking", "--json"]
+    wait_until(lambda: msgspec.json.decode(cli(*asking).stdout)["state"] == "requires_action")
+    queued = cli("run", "mock", "hello", "--session", "asking", "--timeout", "0.3")
+    assert queued.stderr.splitlines()[0] == (
+        "another turn waits for an answer: `sandbox-agent sessions show asking` shows how to give it"
+    )
+
+
+def test_run_suggests_the_agent_that_was_meant(cli: Cli) -> None:
+    failed = cli("run", "cluade", "hello")
+    assert failed.stderr.splitlines()[0] == (
+        "error: Unsupported agent: no agent is called cluade: did you mean claude?"
+    )
+
+
+def test_an_invalid_timeout_is_wrong_usage(cli: Cli) -> None:
     for wrong in ("soon", "0", "-1", "5d"):
         assert cli("run", "mock", "hello", f"--timeout={wrong}").returncode == 2
 
@@ -81,7 +99,7 @@ def test_a_time_that_is_none_is_wrong_usage(cli: Cli) -> None:
 # -- what is left behind ------------------------------------------------------------------------
 
 
-def test_run_leaves_no_process_unless_it_is_told_to(tmp_path: Path) -> None:
+def test_run_leaves_no_process_without_keep(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
         run = ["run", "mock", "--session", "kept", "hello"]
@@ -126,14 +144,14 @@ def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, boo
     return said, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
 
 
-def test_a_key_of_the_shell_reaches_the_agent_on_a_daemon_of_ones_own(
+def test_a_key_in_the_shell_reaches_the_agent_on_the_users_own_daemon(
     background: dict[str, str], tmp_path: Path
 ) -> None:
     said, seen = run_claude(background, tmp_path)
     assert ("sent to the session: ANTHROPIC_API_KEY" in said, KEY in said, seen) == (True, False, True)
 
 
-def test_a_key_of_the_shell_reaches_no_other_daemon_unless_it_is_sent(tmp_path: Path, claude: str) -> None:
+def test_a_key_in_the_shell_reaches_another_daemon_only_with_send_env(tmp_path: Path, claude: str) -> None:
     with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
         said, seen = run_claude(env, tmp_path)
@@ -142,7 +160,7 @@ def test_a_key_of_the_shell_reaches_no_other_daemon_unless_it_is_sent(tmp_path: 
         assert run_claude(env, tmp_path, "--send-env")[1]
 
 
-def test_a_missing_key_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_before_anything_is_downloaded(tmp_path: Path) -> None:
     env = {**environment(tmp_path, PATH="/usr/bin:/bin"), "SANDBOX_AGENT_NO_INSTALL": ""}
     env["SANDBOX_AGENT_MIRROR"] = "http://127.0.0.1:9"
     failed = subprocess.run(

@@ -32,7 +32,7 @@ def test_raw_is_the_native_payload(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert without == [msgspec.json.decode(line) for line in expected().splitlines()]
 
 
-def test_a_recording_of_another_agent_is_said_to_be_none_of_this_one(
+def test_a_recording_of_another_agent_is_recognized(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     recording = NATIVE.parents[2] / "claude" / "bash_allow" / "native.jsonl"

@@ -41,13 +41,13 @@ def test_a_question_can_be_answered_in_many_ways(given: object, meant: Answer) -
 
 
 @pytest.mark.parametrize("given", [None, "yes", 1, ["once"]])
-def test_a_wrong_decision_is_told_what_is_right(given: object) -> None:
+def test_an_invalid_decision_is_refused_with_the_valid_ones(given: object) -> None:
     with pytest.raises(TypeError, match='return "once", "always", "reject", True, False or a Decision'):
         decision_of(given)
 
 
 @pytest.mark.parametrize("given", [1, [1], {"Colour": "Red"}, [["Red", 1]]])
-def test_a_wrong_answer_is_told_what_is_right(given: object) -> None:
+def test_an_invalid_answer_is_refused_with_the_valid_form(given: object) -> None:
     with pytest.raises(TypeError, match="return a text, a list with a text or a list of labels"):
         answer_of(given)
 

@@ -197,7 +197,7 @@ def test_what_cannot_be_sent_is_an_error(returned: object) -> None:
         outcome_of(returned)
 
 
-def test_an_error_is_told_by_type_and_message() -> None:
+def test_an_error_shows_its_type_and_message() -> None:
     assert failure_of("weather", ValueError("no such city")) == ToolOutcome(
         "ValueError: no such city", failed=True
     )

@@ -24,7 +24,7 @@ def loaded_by(statement: str) -> list[str]:
 @pytest.mark.parametrize(
     "statement", ["import sandbox_agent", "from sandbox_agent import SandboxAgent, AsyncSandboxAgent"]
 )
-def test_an_import_loads_a_few_of_our_modules_and_none_that_is_heavy(statement: str) -> None:
+def test_an_import_loads_few_modules_and_no_heavy_ones(statement: str) -> None:
     modules = loaded_by(statement)
     heavy = {"httpx2", "uvicorn", "apsw", "rich", *(f"sandbox_agent.{name}" for name in DAEMON)}
     assert heavy.isdisjoint(modules)

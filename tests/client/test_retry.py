@@ -52,7 +52,7 @@ def test_a_wait_that_is_longer_than_the_patience_is_not_begun() -> None:
         patience(Clock()).delay_after(RateLimited("too many wrong tokens", retryAfter=61), repeatable=True)
 
 
-def test_patience_ends_some_time_after_the_first_failure_and_begins_anew_with_a_success() -> None:
+def test_retries_end_some_time_after_the_first_failure_and_reset_after_a_success() -> None:
     clock = Clock()
     one = patience(clock)
     clock.now = 1000.0  # a stream was quiet for long: that is no failure

@@ -23,7 +23,7 @@ def read(path: Path) -> list[Event]:
     return [decode_event(line) for line in path.read_bytes().splitlines()]
 
 
-def test_a_demo_adds_up_to_what_was_said_and_done() -> None:
+def test_the_transcript_of_a_demo_has_all_its_text_and_tools() -> None:
     transcript = Transcript(events_of("mock/demo"))
     assert [(message.role, message.thinking) for message in transcript.messages[:3]] == [
         ("user", False),

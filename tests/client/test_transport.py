@@ -56,7 +56,7 @@ def connect(endpoint: str) -> SandboxAgent:
 # -- trying again -------------------------------------------------------------------------------
 
 
-def test_a_busy_daemon_is_asked_again_when_it_said() -> None:
+def test_a_busy_daemon_is_asked_again_after_its_retry_after() -> None:
     busy = problem("unavailable", 503, "stopping", retry_after="1")
     with server(busy, answer(HEALTH)) as (endpoint, asked), connect(endpoint) as client:
         assert client.system.health().version == __version__
@@ -179,7 +179,7 @@ def test_an_event_counts_as_seen_when_the_reader_is_done_with_it() -> None:
     assert [one.path.partition("?")[2] for one in asked] == ["offset=0", "offset=1"]
 
 
-def test_a_prompt_is_sent_again_until_it_was_heard_and_followed_from_then_on() -> None:
+def test_a_prompt_is_retried_until_it_is_accepted_and_then_followed() -> None:
     started = frame(2, "turn.started", {"turn_id": "turn_1", "phase": "started"})
     metadata = {"stop_reason": "end_turn", "duration_ms": 1}
     ended = frame(4, "turn.ended", {"turn_id": "turn_1", "metadata": metadata, "phase": "ended"})
@@ -271,7 +271,7 @@ def test_a_problem_that_only_a_newer_daemon_knows_is_kept_whole() -> None:
     assert (raised.value.problem()["status"], raised.value.facts) == (418, {"cheese": 0})
 
 
-def test_something_else_at_the_address_is_said_to_be_that() -> None:
+def test_another_server_at_the_address_is_recognized() -> None:
     with (
         server(answer("<html>", 404)) as (endpoint, _),
         connect(endpoint) as client,
@@ -280,7 +280,7 @@ def test_something_else_at_the_address_is_said_to_be_that() -> None:
         client.agents.list()
 
 
-def test_something_else_that_answers_well_is_said_to_be_that_too() -> None:
+def test_another_server_that_answers_200_is_recognized_too() -> None:
     with (
         server(answer(["an", "index"])) as (endpoint, _),
         connect(endpoint) as client,
@@ -289,7 +289,7 @@ def test_something_else_that_answers_well_is_said_to_be_that_too() -> None:
         client.agents.list()
 
 
-def test_a_daemon_whose_answer_has_another_shape_is_told_by_its_version() -> None:
+def test_an_unexpected_answer_names_the_versions_of_client_and_daemon() -> None:
     newer = answer({"agents": [{"name": "claude"}]}, x_sandbox_agent_version="99.0.0")
     with (
         server(newer) as (endpoint, _),
@@ -327,7 +327,7 @@ def free_address() -> str:
         return f"http://127.0.0.1:{one.getsockname()[1]}"
 
 
-def test_where_no_daemon_runs_one_is_told_how_to_start_it_at_once() -> None:
+def test_without_a_daemon_the_error_says_at_once_how_to_start_it() -> None:
     with SandboxAgent.connect(free_address()) as client, pytest.raises(DaemonUnreachable) as raised:
         client.agents.list()
     assert "start one with `sandbox-agent daemon start`" in raised.value.detail
@@ -342,7 +342,7 @@ def test_a_prompt_too() -> None:
         client.session("s").prompt("hello").result()
 
 
-def test_a_wrong_token_is_told_where_to_give_it() -> None:
+def test_a_wrong_token_is_refused_with_where_to_set_it() -> None:
     with (
         server(problem("token_invalid", 401, "the token is wrong")) as (endpoint, _),
         connect(endpoint) as client,
@@ -355,12 +355,12 @@ def test_a_wrong_token_is_told_where_to_give_it() -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
-def test_what_is_no_address_is_told_how_one_looks(endpoint: str) -> None:
+def test_an_invalid_address_is_refused_with_an_example(endpoint: str) -> None:
     with pytest.raises(BadAddress, match=r"it should look like http://127\.0\.0\.1:2468"):
         SandboxAgent.connect(endpoint)
 
 
-def test_what_cannot_be_a_token_is_said_before_anything_is_sent() -> None:
+def test_an_impossible_token_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(BadToken, match="something other than printable ASCII"):
         SandboxAgent.connect("http://127.0.0.1:1", "tökén")
 
@@ -383,7 +383,7 @@ def test_another_version_is_warned_about_once(theirs: str) -> None:
             client.system.health()
 
 
-def test_the_daemon_is_told_the_clients_version_and_token() -> None:
+def test_the_client_sends_its_version_and_token() -> None:
     with server(answer(HEALTH)) as (endpoint, asked), connect(endpoint) as client:
         client.system.health()
     assert asked[0].headers["user-agent"] == f"sandbox-agent-python/{__version__}"
@@ -405,7 +405,7 @@ def test_a_timeout_is_kept_and_not_tried_again() -> None:
             client.agents.list()
 
 
-def test_an_http_client_of_ones_own_is_used_and_left_open() -> None:
+def test_a_given_http_client_is_used_and_left_open() -> None:
     def reply(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, json={**HEALTH, "version": request.headers["x-mine"]})
 

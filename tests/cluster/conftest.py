@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.logs import Logs
 from tests.cluster.nodes import Nodes
+from tests.cluster.proxy import Proxy
 
 
 @pytest.fixture
@@ -18,3 +19,11 @@ def nodes(logs: Logs, tmp_path: Path) -> Iterator[Nodes]:
         yield nodes
     finally:
         nodes.end()
+
+
+@pytest.fixture
+def proxy(logs: Logs) -> Iterator[Proxy]:
+    """The way to the database of those who take it."""
+    proxy = Proxy(logs.server.port)
+    yield proxy
+    proxy.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,24 @@ LEASE = 2.0
 class Node(Daemon):
     """A daemon with a name, and a client of it."""
 
-    def __init__(self, folder: Path, name: str, url: str, *flags: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, url: str, *flags: str, env: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(
             folder,
             "--no-token",
             *("--database-url", url, "--node-name", name, "--lease-seconds", str(LEASE)),
             *flags,
+            env=env,
         )
         self.name = name
         self.client = Client(self)
+
+    def exchange(self, env: Mapping[str, str]) -> None:
+        """Drain it, and start it again with another environment."""
+        assert self.stop() == 0
+        self._env = env
+        self.start()
 
     def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
@@ -39,14 +48,28 @@ class Nodes:
         self._folder = folder
         self._nodes: list[Node] = []
 
-    def new(self, name: str, *flags: str, disk: str | None = None, url: str | None = None) -> Node:
+    def new(
+        self,
+        name: str,
+        *flags: str,
+        disk: str | None = None,
+        url: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Node:
         """A node that is not started yet."""
-        node = Node(self._folder / (disk or name), name, url or self.url, *flags)
+        node = Node(self._folder / (disk or name), name, url or self.url, *flags, env=env)
         self._nodes.append(node)
         return node
 
-    def start(self, name: str, *flags: str, disk: str | None = None, url: str | None = None) -> Node:
-        return self.new(name, *flags, disk=disk, url=url).start()
+    def start(
+        self,
+        name: str,
+        *flags: str,
+        disk: str | None = None,
+        url: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Node:
+        return self.new(name, *flags, disk=disk, url=url, env=env).start()
 
     def log(self) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection to the database of the log."""

@@ -154,7 +154,9 @@ def test_a_copy_holds_everything_and_comes_back_the_same(moves: Moves) -> None:
         ([Bury(b"other")], "turns or deleted sessions"),
     ],
 )
-def test_a_target_that_is_no_prefix_is_refused_unchanged(moves: Moves, other: list[Any], words: str) -> None:
+def test_a_target_that_is_not_a_prefix_is_refused_unchanged(
+    moves: Moves, other: list[Any], words: str
+) -> None:
     moves.fill(SaveSession(record("a")), AppendEvents("a", rows([1, 2])), Bury(b"gone"))
     with closing(joined(moves.url)) as store:
         store.write(other)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.cluster.logs import Logs
+from datetime import datetime
+from pathlib import Path
+
+from tests.cluster.logs import KEY_LINE, Logs
 from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
-from tests.daemons import agent_pids, gone_within, refusal, types, wait_until
+from tests.cluster.proxy import Proxy
+from tests.daemons import agent_pids, gone_within, is_stopped, refusal, types, wait_until
 
 
 def test_a_session_runs_on_the_node_that_created_it(nodes: Nodes) -> None:
@@ -39,6 +43,26 @@ def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
 
 
+def test_a_node_that_closed_a_session_with_a_queue_forgets_it(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with two.client.follow(session) as reader:
+        one.client.send(session, "pace 100000 5")
+        queued = one.client.send(session, "hello")
+        reader.until_agent_speaks()
+        one.kill()
+        reader.until(is_unknown)
+    one.start()
+    with one.client.follow(session) as reader:
+        reader.until(lambda event: event["type"] == "turn.ended" and event["data"]["turn_id"] == queued)
+    wait_until(lambda: one.client.info(session)["state"] == "idle")
+    assert two.client.info(session) == one.client.info(session)
+    last = one.client.info(session)["eventCount"]
+    with two.client.follow(session, last_event_id=last) as reader:
+        two.client.send(session, "hello")
+        assert next(reader.events()).id == last + 1
+
+
 def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
     one = nodes.start("one", "--lease-seconds", "600")
     session = one.client.create()
@@ -52,14 +76,14 @@ def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) ->
 
 
 def test_a_replacement_takes_the_name_when_the_lease_is_over(nodes: Nodes) -> None:
-    one = nodes.start("one", "--lease-seconds", "5")
+    one = nodes.start("one")
     session = one.client.create()
     one.client.turn(session, "hello")
+    other = nodes.new("one", disk="another disk")
+    other.launch()
+    wait_until(lambda: "waiting" in other.said())
     one.kill()
-    other = nodes.start("one", disk="another disk")
-    assert "waiting" in other.said()
-    refused = other.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
-    assert refusal(refused) == (409, "conflict")
+    other.await_start()
     assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
 
 
@@ -94,6 +118,11 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
         one.pause()
         closed = reader.until(is_unknown)[-1]["sequence"]
         one.resume()
+        # It may not know yet what the others have written, but does not deny it.
+        with one.client.follow(session, last_event_id=closed):
+            pass
+        page = one.client.get(f"/v1/sessions/{session}/events", offset=str(closed))
+        assert page.json()["events"] == []
         wait_for_state(two, "one", "live")
     assert gone_within(agents, 2) == []
     wait_until(lambda: one.client.get("/v1/ready").status_code == 200)
@@ -116,6 +145,44 @@ def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None
         assert outcomes(reader.until_type("turn.ended")) == ["end_turn"]
     assert two.client.info(session)["node"] == "two"
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+
+
+def test_agents_of_a_paused_node_do_not_act_once_another_one_may(nodes: Nodes, tmp_path: Path) -> None:
+    keys, mark = tmp_path / "keys", tmp_path / "mark"
+    keys.write_text(KEY_LINE)
+    flags = ("--takeover", "any", "--secrets-key-file", str(keys))
+    one, two = nodes.start("one", *flags), nodes.start("two", *flags)
+    # A program of the agent's that touches a file again and again.
+    touching = ["-c", f"while :; do touch {mark}; sleep 0.05; done"]
+    session = one.client.create(mcp={"busy": {"type": "local", "command": "sh", "args": touching}})
+    one.client.send(session, "call tool")
+    wait_until(mark.exists)
+    with two.client.follow(session) as reader:
+        one.pause()
+        ended = reader.until(is_unknown)[-1]
+    last_touched = mark.stat().st_mtime
+    assert last_touched < datetime.fromisoformat(ended["time"]).timestamp()
+    assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+    one.resume()
+    wait_for_state(two, "one", "live")
+    assert mark.stat().st_mtime == last_touched
+
+
+def test_an_outage_freezes_agents_and_their_turns_go_on(
+    nodes: Nodes, logs: Logs, proxy: Proxy, tmp_path: Path
+) -> None:
+    flags = ("--takeover", "any", "--lease-seconds", "6")
+    one = nodes.start("one", *flags, url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    with one.client.follow(session) as reader:
+        one.client.send(session, "pace 300 20")
+        reader.until_agent_speaks()
+        [agent] = agent_pids(one)
+        proxy.is_refusing = True
+        proxy.cut()
+        wait_until(lambda: is_stopped(agent))
+        proxy.is_refusing = False
+        assert outcomes(reader.until_type("turn.ended")) == ["end_turn"]
 
 
 def test_an_operator_need_not_wait_for_the_lease(nodes: Nodes) -> None:

@@ -1,4 +1,4 @@
-"""The table of doors and features in `docs/doors.md`: written by the tests that show them (`--write-coverage`)."""
+"""The table of doors and features in `docs/doors.mdx`: written by the tests that show them (`--write-coverage`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "doors.md"
-BEGIN, END = "<!-- the table, written by the tests -->", "<!-- the end of the table -->"
+PAGE = Path(__file__).parents[2] / "docs" / "doors.mdx"
+BEGIN, END = "{/* the table, written by the tests */}", "{/* the end of the table */}"
 
 Cells = dict[tuple[str, str], str]
 """Door and feature -> `yes` or `fails`."""

@@ -1,4 +1,4 @@
-"""docs/reliability.md names a test for every fault, and each test exists."""
+"""docs/contributing/reliability.mdx names a test for every fault, and each test exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CASES = {f"A{number}" for number in range(1, 42)}
 ROWS = {
     case: re.findall(r"`(tests/[^`]+)::(\w+)`", row)
     for case, row in re.findall(
-        r"^\| (A\d+) \|(.*)$", (ROOT / "docs" / "reliability.md").read_text(), re.MULTILINE
+        r"^\| (A\d+) \|(.*)$", (ROOT / "docs" / "contributing" / "reliability.mdx").read_text(), re.MULTILINE
     )
 }
 

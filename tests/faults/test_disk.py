@@ -150,18 +150,19 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
 
 
 @needs_namespaces
-def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 80, 140])
+def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(room: int, tmp_path: Path) -> None:
+    """Depending on the room in KiB, the log cannot be created, migrated or written."""
     data = tmp_path / "data"
     data.mkdir()
-    fill = (
-        f"mount -t tmpfs -o size=64k,mode=700 tmpfs {data} && (cat /dev/zero > {data}/filler; :) 2>/dev/null"
-    )
-    inside = [*NAMESPACE, "sh", "-c", f'{fill}; exec "$0" "$@"']
+    mount = f"mount -t tmpfs -o size=700k,mode=700 tmpfs {data}"
+    fill = f"dd if=/dev/zero of={data}/filler bs=1k count={700 - room} 2>/dev/null"
+    inside = [*NAMESPACE, "sh", "-c", f'{mount} && {fill}; exec "$0" "$@"']
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
     failed = subprocess.run(
         [*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS
     )
-    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert (failed.returncode, "Traceback" in failed.stderr, 'File "' in failed.stderr) == (1, False, False)
     assert "No space left on device" in failed.stderr or "disk is full" in failed.stderr
 
 
@@ -237,7 +238,7 @@ def test_a_disk_that_turns_read_only_refuses_new_work_and_recovers_without_a_res
 
 
 @needs_namespaces
-def test_a_start_on_a_read_only_file_system_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_on_a_read_only_file_system_is_a_clear_error(tmp_path: Path) -> None:
     """And it starts where it stood once the file system is writable again."""
     data = tmp_path / "data"
     with running(Daemon(data)) as first, client_of(first) as client:
@@ -279,7 +280,7 @@ def wal_cut(data: Path) -> None:
         (wal_cut, "log.db-wal was cut while the daemon has it open"),
     ],
 )
-def test_a_log_that_is_taken_away_is_told_by_every_answer(
+def test_a_deleted_log_is_reported_by_every_response(
     tmp_path: Path, take_away: Callable[[Path], None], words: str
 ) -> None:
     data = tmp_path / "data"
@@ -315,7 +316,7 @@ def test_a_log_that_was_moved_and_is_back_is_written_again(tmp_path: Path) -> No
         assert texts(client.events(session))[: len(texts(before))] == texts(before)
 
 
-def test_a_start_without_the_file_of_a_log_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_without_the_file_of_a_log_is_a_clear_error(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(Daemon(data)) as daemon, client_of(daemon) as client:
         client.turn(client.create(), "hello")
@@ -328,7 +329,7 @@ def test_a_start_without_the_file_of_a_log_is_refused_with_words(tmp_path: Path)
         assert "Traceback" not in daemon.said()
 
 
-def test_a_start_after_the_write_ahead_log_lost_its_end_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_start_after_the_write_ahead_log_lost_its_end_is_a_clear_error(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(Daemon(data)) as daemon, client_of(daemon) as client:
         client.turn(client.create(), "hello")

@@ -123,9 +123,7 @@ def test_a_cancel_is_answered_when_the_end_of_the_turn_is_written(client: Client
     assert stop_reason(client.turn(session, "hi")) == "end_turn"
 
 
-def test_a_daemon_that_cannot_write_stops_all_the_same(
-    daemon: Daemon, client: Client, faults: Faults
-) -> None:
+def test_a_daemon_that_cannot_write_can_be_stopped(daemon: Daemon, client: Client, faults: Faults) -> None:
     session = busy(client)
     agent = agent_pid(daemon)
     faults.refuse_writing(True)
@@ -145,9 +143,7 @@ def test_a_daemon_that_cannot_write_stops_all_the_same(
 
 
 @pytest.mark.slow
-def test_an_end_on_a_slow_disk_is_true_when_it_is_told(
-    daemon: Daemon, client: Client, faults: Faults
-) -> None:
+def test_a_reported_end_is_durable_on_a_slow_disk(daemon: Daemon, client: Client, faults: Faults) -> None:
     """Another session writes all the time, so that the end waits for two syncs."""
     session, other = busy(client), client.create()
     with client.follow(other) as reader:

@@ -144,7 +144,7 @@ def test_a_line_that_was_cut_off_is_not_an_event(client: Client) -> None:
     assert "agent.unparsed" not in types(events)
 
 
-def test_an_exit_between_turns_is_no_event(client: Client) -> None:
+def test_an_exit_between_turns_causes_no_event(client: Client) -> None:
     session, agent = new_agent(client)
     client.turn(session, "hello")
     before = client.events(session)

@@ -187,7 +187,7 @@ def test_settings_rules_and_keys_survive(daemon: Daemon, client: Client) -> None
     assert b"KEPT=yes" in Path(f"/proc/{agent_pid(daemon)}/environ").read_bytes().split(b"\0")
 
 
-def test_ended_sessions_and_deleted_ones_stay_so(daemon: Daemon, client: Client) -> None:
+def test_sessions_stay_ended_or_deleted_after_a_restart(daemon: Daemon, client: Client) -> None:
     ended, deleted = client.create(), client.create()
     client.post(f"/v1/sessions/{ended}/terminate")
     client.delete(f"/v1/sessions/{deleted}")
@@ -289,7 +289,7 @@ def test_a_conversation_that_is_gone_is_a_conflict_unless_fresh(daemon: Daemon, 
     assert texts(client.turn(session, "more")) == ["You said: more (message 2 of this conversation)"]
 
 
-def test_a_conversation_that_was_never_stored_starts_anew(daemon: Daemon, client: Client) -> None:
+def test_a_conversation_that_was_never_stored_starts_over(daemon: Daemon, client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
         client.send(session, "slow 60")
@@ -477,6 +477,6 @@ def test_sigterm_keeps_what_waits_in_the_queue(tmp_path: Path) -> None:
         assert done(client.get(f"/v1/sessions/{session}/queue")) == {"messages": []}
 
 
-def test_sigint_stops_it_as_well(daemon: Daemon) -> None:
+def test_sigint_stops_it_too(daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGINT)
     assert daemon.ended() == 0

@@ -60,7 +60,7 @@ def test_an_address_that_others_can_reach_is_not_served_without_a_token_by_mista
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.5", "::1"])
-def test_loopback_is_served_without_a_token_where_that_is_said(tmp_path: Path, host: str) -> None:
+def test_loopback_needs_no_token_with_no_token(tmp_path: Path, host: str) -> None:
     with running(Daemon(tmp_path / "data", "--no-token", "--host", host)) as daemon:
         pass
     assert "warning" not in daemon.said()
@@ -139,7 +139,7 @@ def test_a_damaged_log_is_refused_and_kept(tmp_path: Path) -> None:
     assert log.read_bytes() == content
 
 
-def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     log = tmp_path / "data" / "log.db"
     log.write_bytes(b"these are my notes\n" * 1000)

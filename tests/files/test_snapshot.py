@@ -214,7 +214,7 @@ def test_nothing_is_written_through_a_link(work: Work, tmp_path: Path) -> None:
 
 
 def test_large_files_are_reported_but_not_reverted(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MOST_FILE_BYTES", 1000)
+    monkeypatch.setattr(snapshots, "MAX_FILE_BYTES", 1000)
     work.write("large.bin", "x" * 2000)
     work.write("kept.txt", "y" * 2000)
     assert work.listed() == [("kept.txt", "modified", None, None), ("large.bin", "added", None, None)]
@@ -223,7 +223,7 @@ def test_large_files_are_reported_but_not_reverted(work: Work, monkeypatch: pyte
 
 
 def test_a_folder_that_is_too_large_has_no_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MOST_BYTES", 10)
+    monkeypatch.setattr(snapshots, "MAX_BYTES", 10)
     work = Work(tmp_path)
     work.snapshot.take(str(work.folder))
     assert not work.snapshot.exists

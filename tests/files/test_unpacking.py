@@ -150,7 +150,7 @@ def test_a_file_that_is_not_an_archive_is_refused(target: Target) -> None:
 def test_the_size_of_an_archive_is_limited(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PayloadTooLarge):
         target.unpack(archive(entry("x", content=bytes(2000))), most_bytes=1999)
-    monkeypatch.setattr(unpacking, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 3)
     with pytest.raises(PayloadTooLarge):
         target.unpack(archive(*(entry(f"x{number}") for number in range(4))))
     assert not (target.path / "x0").exists()
@@ -159,7 +159,7 @@ def test_the_size_of_an_archive_is_limited(target: Target, monkeypatch: pytest.M
 def test_the_header_of_an_entry_is_limited(target: Target) -> None:
     """It is read whole, so a long one would fill the memory."""
     info = tarfile.TarInfo("x")
-    info.pax_headers = {"comment": "y" * (unpacking.MOST_HEAD_BYTES + 1)}
+    info.pax_headers = {"comment": "y" * (unpacking.MAX_HEAD_BYTES + 1)}
     with pytest.raises(InvalidRequest):
         target.unpack(archive(info))
 

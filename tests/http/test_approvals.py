@@ -117,7 +117,7 @@ def test_a_reply_to_nothing_is_not_found(client: Client) -> None:
         assert refusal(client.post(f"/v1/sessions/nobody/{path}", body)) == (404, "session_not_found")
 
 
-def test_a_permission_is_no_question(client: Client) -> None:
+def test_a_permission_cannot_be_answered_as_a_question(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:
         asked = ask(client, session, reader, "permission x")

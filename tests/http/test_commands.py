@@ -34,7 +34,7 @@ def test_the_commands_of_an_agent_are_listed(client: Client) -> None:
     assert client.get("/v1/agents/mock/commands").json() == listed.json()
 
 
-def test_commands_are_listed_also_when_no_process_runs(client: Client) -> None:
+def test_commands_are_listed_even_if_no_process_runs(client: Client) -> None:
     session = client.create()
     client.post(f"/v1/sessions/{session}/terminate")
     listed = client.get(f"/v1/sessions/{session}/commands").json()["commands"]

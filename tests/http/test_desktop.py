@@ -223,7 +223,7 @@ def listening(pids: set[int]) -> list[str]:
     return found
 
 
-def test_a_machine_without_the_programs_is_told_what_to_install(tmp_path: Path) -> None:
+def test_without_its_programs_the_desktop_says_what_to_install(tmp_path: Path) -> None:
     nothing = tmp_path / "bin"
     nothing.mkdir()
     with (
@@ -245,7 +245,7 @@ def test_a_machine_without_the_programs_is_told_what_to_install(tmp_path: Path) 
 # -- the live view --------------------------------------------------------------------------------
 
 
-def test_the_live_view_speaks_rfb_to_who_has_the_token(desktop: Client, own_daemon: Daemon) -> None:
+def test_the_live_view_serves_rfb_to_clients_with_the_token(desktop: Client, own_daemon: Daemon) -> None:
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 

@@ -255,7 +255,7 @@ def test_a_reader_that_has_everything_of_an_ended_session_need_not_come_back(cli
         assert types(reader.rest()) == ["session.ended"]
 
 
-def test_a_session_that_was_loaded_from_the_store_has_ended_as_well(tmp_path: Path) -> None:
+def test_a_session_loaded_from_the_store_can_end_too(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data")) as daemon:
         client = Client(daemon)
         session = client.create()

@@ -237,7 +237,7 @@ def test_a_large_folder_comes_whole_or_page_by_page(fs: Bound) -> None:
     assert refusal(fs.get("/v1/fs/entries", path=fs.root, cursor="?")) == (400, "invalid_request")
 
 
-def test_names_that_are_no_text_are_shown(fs: Bound) -> None:
+def test_names_that_are_not_utf8_are_listed(fs: Bound) -> None:
     (Path(os.fsdecode(os.fsencode(fs.root) + b"/caf\xe9"))).touch()
     (fs.root / "naïve\n✓").touch()
     assert [entry["name"] for entry in done(fs.get("/v1/fs/entries", path=fs.root))] == [

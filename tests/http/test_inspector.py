@@ -112,7 +112,7 @@ def test_a_browser_without_a_token_is_asked_for_it(stranger: Client, path: str) 
 
 
 @pytest.mark.parametrize("path", ["/ui/nothing", "/ui/../v1/sessions", "/ui/assets", "/ui/%2e%2e/app.py"])
-def test_what_is_no_file_of_the_page_is_not_there(stranger: Client, path: str) -> None:
+def test_a_path_that_is_not_a_file_of_the_page_is_404(stranger: Client, path: str) -> None:
     assert refusal(stranger.get(path))[1] in ("not_found", "token_invalid")
 
 

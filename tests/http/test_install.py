@@ -14,7 +14,7 @@ from tests.daemons import SECONDS, Client, Daemon, client_of, done, refusal, run
 from tests.install.site import Site, program, publish_claude, serving
 
 from sandbox_agent.install.machine import this_machine
-from sandbox_agent.runtime.installs import MOST_AT_ONCE
+from sandbox_agent.runtime.installs import MAX_AT_ONCE
 
 BUILD = this_machine().key
 LINK = "bin/claude"
@@ -156,7 +156,7 @@ def test_the_number_of_installations_is_limited(site: Site, start: Start) -> Non
     file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     file.sent, file.gate = 10, threading.Event()
     with start() as client, ExitStack() as readers:
-        for number in range(MOST_AT_ONCE):
+        for number in range(MAX_AT_ONCE):
             body = {"agentVersion": f"1.0.{number}" if number else "2.1.325"}
             stream = client.reader("/v1/agents/claude/install", {"accept": "text/event-stream"}, body)
             assert readers.enter_context(stream).status == 200

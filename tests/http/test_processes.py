@@ -118,7 +118,7 @@ def test_background_processes_end_with_their_program(client: Client) -> None:
     assert gone_within(below, 0) == []
 
 
-def test_a_timeout_ends_a_run_at_once_whoever_holds_the_pipe(client: Client, tmp_path: Path) -> None:
+def test_a_timeout_ends_a_run_at_once_even_if_a_child_holds_the_pipe(client: Client, tmp_path: Path) -> None:
     script = f"setsid sh -c 'echo $$ > {tmp_path}/pid; sleep 600' & sleep 600"
     ran = done(client.post("/v1/processes/run", shell(script, timeoutMs=1500)))
     assert ran["timedOut"]

@@ -102,7 +102,7 @@ TAKE_A_BODY = [op for op in OPERATIONS.values() if op.body == "json"]
         b'{"a":"\\ud800"}',
     ],
 )
-def test_a_body_that_is_no_json_object_is_refused(
+def test_a_body_that_is_not_a_json_object_is_refused(
     client: Client, operation: Operation, content: bytes
 ) -> None:
     path = re.sub(r"{\w+}", "x", operation.path)
@@ -285,7 +285,7 @@ def test_an_id_in_the_body_must_not_contradict_the_path(client: Client) -> None:
     assert refusal(client.get("/v1/sessions/one")) == (404, "session_not_found")
 
 
-def test_a_field_of_the_body_is_no_query_parameter(client: Client) -> None:
+def test_a_field_of_the_body_is_not_a_query_parameter(client: Client) -> None:
     """What a link could carry must not change what a request does."""
     session = client.create()
     for path, body in (
@@ -320,7 +320,7 @@ def test_what_is_not_http_hurts_nobody(client: Client, daemon: Daemon, request_b
     assert done(client.get("/v1/health"))["status"] == "ok"
 
 
-def test_a_query_with_broken_escapes_is_no_failure_of_ours(daemon: Daemon) -> None:
+def test_a_query_with_broken_escapes_is_not_an_internal_error(daemon: Daemon) -> None:
     for query in ("%", "%zz=1", "a=%ff%fe", "=", "&&&", "limit=%00"):
         status, _, _ = raw_request(daemon, f"GET /v1/sessions?{query}")
         assert status in (200, 400), query

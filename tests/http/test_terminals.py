@@ -151,7 +151,7 @@ def refused(client: Client, id: str, query: str = "", **options: Any) -> tuple[i
     return answer.status_code, problem["type"].rpartition(":")[2]
 
 
-def test_who_may_not_look_is_told_so_at_the_upgrade(tmp_path: Path) -> None:
+def test_a_viewer_without_permission_is_refused_at_the_upgrade(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data", "--token", TOKEN, "--log-level", "debug")) as daemon:
         client = Client(daemon, TOKEN)
         id = create(client, "cat")

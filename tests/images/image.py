@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 BASE = "debian:bookworm-slim"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 USER = 1000
-BUILD_SECONDS = 1800
+BUILD_SECONDS = 3600
 
 
 class Builder:

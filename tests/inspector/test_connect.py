@@ -83,7 +83,7 @@ def test_a_link_in_a_new_tab_needs_no_token_again(
     is_told(stranger, "It needs a token")
 
 
-def test_a_missing_and_a_wrong_token_are_told_apart(page: Page, locked: Daemon) -> None:
+def test_a_missing_token_and_a_wrong_one_get_different_messages(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
     is_told(page, "It needs a token")
     page.get_by_label("Token").fill("wrong")
@@ -106,7 +106,7 @@ def test_nothing_that_answers_is_not_running(page: Page, daemon: Daemon) -> None
     expect(page.get_by_label("Endpoint")).to_be_focused()
 
 
-def test_a_page_from_elsewhere_is_told_the_flag_that_lets_it_in(
+def test_a_page_from_another_origin_is_refused_with_the_flag_that_allows_it(
     page: Page, daemon: Daemon, locked: Daemon, complaints: list[str]
 ) -> None:
     page.goto(f"{address(daemon, 'localhost')}/ui/")
@@ -164,7 +164,7 @@ def test_what_was_sent_to_another_address_keeps_it_in_the_log(page: Page, daemon
     expect(page.get_by_role("button", name="200 GET /v1/health")).to_be_visible()
 
 
-def test_the_way_to_start_a_daemon_stands_there_to_copy(page: Page, daemon: Daemon) -> None:
+def test_the_command_that_starts_a_daemon_can_be_copied(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     start = f"sandbox-agent server --no-token --cors-allow-origin {address(daemon)}"
     expect(page.get_by_text(start)).to_be_visible()

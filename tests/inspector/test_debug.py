@@ -29,7 +29,7 @@ def panel(window: Window) -> Locator:
     return window.page.get_by_role("complementary", name="Panel")
 
 
-def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, client: Client) -> None:
+def test_events_are_filtered_by_type_and_by_text(window: Window, session: str, client: Client) -> None:
     events = client.events(session)
     count = panel(window).locator(".debugCount")
     expect(count).to_have_text(f"{len(events)} events")
@@ -41,7 +41,7 @@ def test_events_are_filtered_by_type_and_by_words(window: Window, session: str, 
     expect(count).to_have_text(f"{len(found)} of {len(events)} events")
 
 
-def test_an_event_stands_beside_its_native_payload_and_has_a_link(
+def test_an_event_is_shown_beside_its_native_payload_and_has_a_link(
     window: Window, session: str, client: Client
 ) -> None:
     [event] = [one for one in client.events(session, include_raw="true") if one["type"] == "turn.ended"]
@@ -114,7 +114,9 @@ def test_agents_and_what_they_can_do_are_listed(window: Window, session: str, cl
 
 
 def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Window, session: str) -> None:
-    lines = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text().replace("`", "").splitlines()
+    lines = (
+        (Path(__file__).parents[2] / "docs" / "compatibility.mdx").read_text().replace("`", "").splitlines()
+    )
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     titles, _, names, versions, stability, *features = rows
     at = titles.index("Codex")
@@ -159,7 +161,7 @@ def test_events_have_the_time_of_this_place(window: Window, client: Client) -> N
     )
 
 
-def test_usage_is_told_turn_by_turn(window: Window, client: Client) -> None:
+def test_usage_is_shown_turn_by_turn(window: Window, client: Client) -> None:
     session = client.create()
     for prompt in ("usage", "markdown"):
         client.turn(session, prompt)

@@ -225,7 +225,7 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     assert faults(busy) == []
 
 
-def test_long_words_stay_in_their_places(window: Window, client: Client) -> None:
+def test_long_words_do_not_break_the_layout(window: Window, client: Client) -> None:
     def with_long_names(route: Route) -> None:
         text = route.fetch().text()
         named = text.replace('"bash"', f'"mcp__{"long_name_" * 8}"').replace('"Size"', f'"{"Heading" * 30}"')
@@ -302,6 +302,6 @@ def test_the_menu_offers_the_other_colours(
 
 
 @in_one_colour
-def test_who_wants_less_motion_gets_none(busy: Window) -> None:
+def test_reduced_motion_is_respected(busy: Window) -> None:
     moving = "document.getAnimations().filter((a) => a.playState === 'running').length"
     assert busy.page.evaluate(moving) == 0

@@ -172,7 +172,7 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     assert Path(download.value.path()).read_bytes() == b"def two():\r\n    return 2\r\n"
 
 
-def test_what_a_daemon_does_not_allow_is_said_and_not_offered(
+def test_what_a_daemon_does_not_allow_is_explained_and_not_offered(
     new_page: Callable[[], Page], tmp_path: Path
 ) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"

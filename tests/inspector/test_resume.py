@@ -87,7 +87,7 @@ def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(window: Window,
     assert [event["type"] for event in client.events(session)].count("turn.started") == 1
 
 
-def test_a_conversation_that_is_gone_can_be_begun_anew(new_page: Callable[[], Page], tmp_path: Path) -> None:
+def test_a_lost_conversation_can_be_started_over(new_page: Callable[[], Page], tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         session = client.create()
         client.turn(session, "hello")

@@ -99,7 +99,7 @@ def test_what_other_clients_do_shows_at_once(window: Window, client: Client) -> 
     expect(row(window, "Renamed elsewhere")).to_have_count(0)
 
 
-def test_sessions_are_found_by_words_and_by_state(window: Window, client: Client) -> None:
+def test_sessions_are_found_by_text_and_by_state(window: Window, client: Client) -> None:
     client.create(title="Needle in the hay")
     asking = client.create(title="Asking something")
     client.send(asking, "question")

@@ -222,7 +222,7 @@ def test_a_message_has_its_time_and_can_be_copied(window: Window, session: str) 
     assert "You said: **copy** me" in window.page.evaluate("navigator.clipboard.readText()")
 
 
-def test_words_are_found_where_they_are_folded_and_out_of_sight(window: Window, client: Client) -> None:
+def test_search_finds_text_that_is_folded_or_out_of_sight(window: Window, client: Client) -> None:
     session = client.create()
     client.turn(session, "subagent")
     for prompt in (*["markdown"] * 4, "needle one", *["markdown"] * 4):
@@ -237,7 +237,7 @@ def test_words_are_found_where_they_are_folded_and_out_of_sight(window: Window, 
     expect(window.log.locator(".userText").filter(has_text="needle")).to_be_in_viewport()
     field.press("Enter")
     expect(count).to_have_text("2 of 2")
-    assert window.page.evaluate("CSS.highlights.get('found-here').size") > 0
+    assert window.page.evaluate("CSS.highlights.get('sandbox-agent-found-here').size") > 0
     field.fill("42")
     expect(window.log.get_by_label("Result of task")).to_be_in_viewport()
     field.fill("nowhere to be found")
@@ -463,7 +463,7 @@ def test_a_question_is_answered_with_a_label(window: Window, session: str) -> No
     expect(window.log.locator(".resolved.question dd")).to_have_text("Blue")
 
 
-def test_several_questions_take_labels_several_labels_and_own_words(
+def test_several_questions_take_one_label_several_labels_and_free_text(
     window: Window, session: str, client: Client
 ) -> None:
     window.say("multi")
@@ -500,7 +500,7 @@ def test_half_an_answer_waits_while_one_reads_what_came_before(window: Window, c
     expect(card.get_by_label("Your own answer: When?")).to_have_value("tomorrow")
 
 
-def test_words_in_the_composer_answer_the_question_that_waits(window: Window, session: str) -> None:
+def test_text_in_the_composer_answers_the_pending_question(window: Window, session: str) -> None:
     window.say("question")
     expect(window.card("Question")).to_be_visible()
     expect(window.message).to_have_attribute("placeholder", "Answer the question")
@@ -518,7 +518,7 @@ def test_words_in_the_composer_answer_the_question_that_waits(window: Window, se
     window.sees("Smaller steps")
 
 
-def test_words_that_were_there_before_the_question_are_no_answer_to_it(
+def test_text_typed_before_the_question_does_not_answer_it(
     window: Window, session: str, client: Client
 ) -> None:
     window.message.fill("and then the tests")

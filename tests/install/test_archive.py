@@ -95,7 +95,7 @@ def test_programs_stay_programs(tmp_path: Path, pack: Callable[[dict[str, bytes]
     assert (tool.read_bytes(), tool.stat().st_mode & 0o777) == (b"tool", 0o755)
 
 
-def test_half_an_archive_is_none(tmp_path: Path) -> None:
+def test_half_an_archive_is_refused(tmp_path: Path) -> None:
     body = tarball({"a": bytes(range(256)) * 100})
     for content in (body[: len(body) // 2], b"no archive at all"):
         (tmp_path / "a.tar.gz").write_bytes(content)

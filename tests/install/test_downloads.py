@@ -135,7 +135,7 @@ def test_redirects_are_followed(site: Site, installer: MakeInstaller) -> None:
     assert installer(site.address).install(CLAUDE).version == "2.1.325"
 
 
-def test_musl_is_told_apart(site: Site, installer: MakeInstaller) -> None:
+def test_musl_is_recognized(site: Site, installer: MakeInstaller) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"), "linux-x64-musl")
     musl = Machine("linux", "x64", "musl")
     assert installer(site.address, musl).install(CLAUDE).version == "2.1.325"
@@ -219,7 +219,7 @@ def test_a_download_that_breaks_off_is_tried_again(
     assert nothing_of(folder)
 
 
-def test_a_download_that_stands_still_is_given_up(
+def test_a_download_that_stalls_is_given_up(
     site: Site, installer: MakeInstaller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetcher, "SILENCE_SECONDS", 0.2)
@@ -253,7 +253,7 @@ def test_a_slow_download_is_not_given_up(
     assert Progress("downloading", "mirror", "claude", size, size) in told
 
 
-def test_a_version_that_is_not_there_is_told_with_the_newest(site: Site, installer: MakeInstaller) -> None:
+def test_a_missing_version_is_reported_with_the_newest(site: Site, installer: MakeInstaller) -> None:
     publish_claude(site, "2.2.0", program("2.2.0"))
     assert refused(site, installer) == (
         "there is no version 2.1.325, the newest is 2.2.0 (/claude/2.1.325/manifest.json answered 404)"
@@ -261,13 +261,13 @@ def test_a_version_that_is_not_there_is_told_with_the_newest(site: Site, install
     assert refused(site, installer, "9.9.9").startswith("there is no version 9.9.9, the newest is 2.2.0")
 
 
-def test_a_build_that_is_not_there_is_told_with_what_there_is(site: Site, installer: MakeInstaller) -> None:
+def test_a_missing_build_is_reported_with_the_existing_ones(site: Site, installer: MakeInstaller) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"), "darwin-arm64")
     assert refused(site, installer) == "version 2.1.325 has no build linux-x64; it has darwin-arm64"
 
 
 @pytest.mark.parametrize("machine", [Machine("linux", "x64", "musl"), Machine("freebsd", "x64")])
-def test_a_machine_that_nobody_builds_for_is_told_what_there_is(
+def test_an_unsupported_machine_is_reported_with_the_existing_builds(
     installer: MakeInstaller, tmp_path: Path, machine: Machine
 ) -> None:
     with pytest.raises(InstallFailed) as failed:
@@ -278,7 +278,9 @@ def test_a_machine_that_nobody_builds_for_is_told_what_there_is(
     }
 
 
-def test_a_release_without_the_asset_is_told_with_what_it_has(site: Site, installer: MakeInstaller) -> None:
+def test_a_release_without_the_asset_is_reported_with_its_assets(
+    site: Site, installer: MakeInstaller
+) -> None:
     publish_release(site, "opencode", "v1.18.33", "opencode-windows-x64.zip", b"")
     with pytest.raises(InstallFailed) as failed:
         installer(site.address).install(AGENTS["opencode"])
@@ -310,7 +312,7 @@ def test_a_program_must_tell_its_version_before_it_counts(
 
 
 @pytest.mark.parametrize("version", ["../../etc", "a/b", "..", "", "-rf", "1.0.0\n", "x" * 100])
-def test_a_version_that_is_a_path_is_no_version(installer: MakeInstaller, version: str) -> None:
+def test_a_path_is_not_a_version(installer: MakeInstaller, version: str) -> None:
     with pytest.raises(InvalidRequest):
         installer("/nowhere").install(CLAUDE, version)
 

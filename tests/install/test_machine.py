@@ -42,7 +42,7 @@ def test_machines_have_the_publishers_names(
     assert this_machine().key == key
 
 
-def test_musl_is_told_by_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_musl_is_recognized_by_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> str:
         raise ValueError("unrecognized configuration name")
 
@@ -53,7 +53,7 @@ def test_musl_is_told_by_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert machine._libc(tmp_path) == "glibc"
 
 
-def test_what_keeps_an_agent_away_is_told(environ: dict[str, str]) -> None:
+def test_the_reason_why_an_agent_is_missing_is_reported(environ: dict[str, str]) -> None:
     there = "there is no build for linux-x64-musl, only for linux-x64, linux-arm64, darwin-x64, darwin-arm64"
     node = "and the JavaScript version needs Node.js 22.19 or newer"
     told = {
@@ -95,14 +95,16 @@ def elf(loader: str) -> bytes:
         (b"MZ", None),
     ],
 )
-def test_what_keeps_a_program_from_running_is_told(
+def test_the_reason_why_a_program_does_not_run_is_reported(
     tmp_path: Path, environ: dict[str, str], content: bytes, why: str | None
 ) -> None:
     (tmp_path / "program").write_bytes(content)
     assert why_it_does_not_run(tmp_path / "program", environ) == why
 
 
-def test_a_node_that_is_too_old_is_told(tmp_path: Path, environ: dict[str, str], bare_machine: Path) -> None:
+def test_a_node_that_is_too_old_is_reported(
+    tmp_path: Path, environ: dict[str, str], bare_machine: Path
+) -> None:
     (bare_machine / "node").write_text("#!/bin/sh\necho v20.0.0\n")
     (bare_machine / "node").chmod(0o755)
     (tmp_path / "program").write_bytes(b"#!/usr/bin/env node\n")

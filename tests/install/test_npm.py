@@ -64,7 +64,7 @@ def test_the_registry_is_the_one_that_npm_would_use(tmp_path: Path) -> None:
     ]
 
 
-def test_where_nothing_names_a_registry_there_is_none(tmp_path: Path) -> None:
+def test_without_npm_settings_there_is_no_registry(tmp_path: Path) -> None:
     assert settings(tmp_path, "; registry=https://a\n#registry=https://b\n[section]\n").registry is None
 
 
@@ -96,14 +96,14 @@ def test_scopes_have_registries_of_their_own(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_who_we_are_is_told_where_it_is_set_and_nowhere_else(tmp_path: Path, lines: str, header: str) -> None:
+def test_credentials_are_sent_to_their_registry_only(tmp_path: Path, lines: str, header: str) -> None:
     found = settings(tmp_path, f"registry={REGISTRY}\n{lines}\n", TOKEN="secret")
     assert found.headers_for(f"{REGISTRY}jiti/-/jiti-1.tgz") == {"Authorization": header}
     for elsewhere in ("https://other.example/npm/jiti", "https://registry.example.evil/npm/jiti"):
         assert found.headers_for(elsewhere) == {}
 
 
-def test_a_token_for_a_folder_is_not_told_beside_it(tmp_path: Path) -> None:
+def test_a_token_for_a_path_is_not_sent_outside_it(tmp_path: Path) -> None:
     found = settings(tmp_path, "//registry.example/npm/:_authToken=secret\n")
     assert found.headers_for("https://registry.example/npm-public/jiti") == {}
 
@@ -158,7 +158,7 @@ def test_a_tarball_that_is_not_the_published_one_is_refused(
     assert not (folder / "bin").exists()
 
 
-def test_a_version_that_is_not_there_is_told_with_the_newest(
+def test_a_missing_version_is_reported_with_the_newest(
     site: Site, folder: Path, environ: dict[str, str]
 ) -> None:
     publish_package(site, PACKAGE, "2.2.0", {"claude": program("2.2.0")})
@@ -171,7 +171,7 @@ def test_a_version_that_is_not_there_is_told_with_the_newest(
     assert one.install(CLAUDE, "latest").version == "2.2.0"
 
 
-def test_without_npm_settings_the_source_is_left_out_and_that_is_said(
+def test_without_npm_settings_the_source_is_skipped_with_a_message(
     site: Site, folder: Path, environ: dict[str, str]
 ) -> None:
     downloads = msgspec.structs.replace(_bucket(), base=site.address)
@@ -306,7 +306,7 @@ def test_proxies_are_used(site: Site, folder: Path, environ: dict[str, str], how
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to make a certificate with")
-def test_certificates_of_ones_own_are_trusted(
+def test_the_users_own_certificates_are_trusted(
     folder: Path, environ: dict[str, str], certificate: Path
 ) -> None:
     with serving(certificate) as site:

@@ -53,7 +53,7 @@ def test_one_on_path_with_the_right_version_will_do(
     assert installer("/nowhere").install(CLAUDE, "2.1.325") == there
 
 
-def test_one_on_path_with_another_version_will_do_when_none_is_asked_for(
+def test_another_version_on_path_is_used_if_no_version_is_requested(
     site: Site, bare_machine: Path, installer: MakeInstaller
 ) -> None:
     path = on_path(bare_machine, "echo 2.0.0")
@@ -62,7 +62,7 @@ def test_one_on_path_with_another_version_will_do_when_none_is_asked_for(
     assert installer(site.address).install(CLAUDE, "2.1.325").source == "mirror"
 
 
-def test_one_on_path_that_does_not_run_is_none(
+def test_a_program_on_path_that_does_not_run_is_ignored(
     site: Site, bare_machine: Path, installer: MakeInstaller
 ) -> None:
     on_path(bare_machine, "exit 127")

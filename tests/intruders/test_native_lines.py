@@ -87,7 +87,9 @@ def test_what_the_mock_says_outside_of_a_turn_is_not_understood() -> None:
 
 
 @pytest.mark.parametrize("depth", [100, 500, *range(900, 1010, 10), 100_000])
-def test_json_that_is_too_deep_to_be_written_is_told_and_the_turn_goes_on(client: Client, depth: int) -> None:
+def test_json_that_is_too_deep_to_be_written_is_reported_and_the_turn_continues(
+    client: Client, depth: int
+) -> None:
     """Somewhere below a thousand there is a depth that can be read and cannot be written again, and before it one that can be
     written and not be read by a client.
     """

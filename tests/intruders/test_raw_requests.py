@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.daemons import SECONDS, Client, Daemon
 
-from sandbox_agent.http.connection import MOST_HEAD_BYTES
+from sandbox_agent.http.connection import MAX_HEAD_BYTES
 
 UPGRADE = {
     "Connection": "Upgrade",
@@ -103,7 +103,7 @@ def test_two_hosts_are_refused(daemon: Daemon, hosts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Sandbox-Token", "Origin"])
-def test_a_header_that_decides_may_stand_once(daemon: Daemon, token: str, name: str) -> None:
+def test_a_security_header_must_not_be_repeated(daemon: Daemon, token: str, name: str) -> None:
     value = {"Authorization": f"Bearer {token}", "X-Sandbox-Token": token, "Origin": "http://127.0.0.1"}[name]
     lines = ["GET /v1/sessions HTTP/1.1", "Host: 127.0.0.1", f"{name}: {value}", f"{name}: x", "", ""]
     assert say(daemon, "\r\n".join(lines).encode()) == (400, "invalid_request")
@@ -122,16 +122,16 @@ def test_a_header_that_decides_may_stand_once(daemon: Daemon, token: str, name: 
 def test_a_head_without_end_is_refused_soon(client: Client, daemon: Daemon, head: bytes) -> None:
     """Anyone can send one without a token: it must not fill the memory."""
     piece = b"X-Many: 1\r\n" if head.endswith(b"1.1\r\n") else b"x"
-    flood = head + piece * (64 * MOST_HEAD_BYTES // len(piece))
+    flood = head + piece * (64 * MAX_HEAD_BYTES // len(piece))
     before = _resident_bytes(daemon)
     status, kind = say(daemon, flood)
     assert (status, kind) in {(413, "payload_too_large"), (401, "token_invalid")}
-    assert _resident_bytes(daemon) - before < 4 * MOST_HEAD_BYTES + (8 << 20)
+    assert _resident_bytes(daemon) - before < 4 * MAX_HEAD_BYTES + (8 << 20)
     assert client.get("/v1/health").status_code == 200
 
 
 def test_a_long_head_within_the_limit_is_read(daemon: Daemon) -> None:
-    assert get(daemon, "/v1/health", **{"X-Long": "x" * (MOST_HEAD_BYTES // 2)}) == (200, "")
+    assert get(daemon, "/v1/health", **{"X-Long": "x" * (MAX_HEAD_BYTES // 2)}) == (200, "")
 
 
 def _resident_bytes(daemon: Daemon) -> int:
@@ -177,7 +177,7 @@ def say_and_go(daemon: Daemon, content: bytes) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_a_client_that_disconnects_early_is_no_error(client: Client, daemon: Daemon, token: str) -> None:
+def test_a_client_that_disconnects_early_causes_no_error(client: Client, daemon: Daemon, token: str) -> None:
     before = daemon.said().count("Traceback")
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
     stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"

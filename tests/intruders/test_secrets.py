@@ -258,7 +258,7 @@ def test_a_log_says_where_the_token_is_and_never_the_token(tmp_path: Path, way: 
     assert TOKEN not in daemon.said()
 
 
-def test_a_terminal_is_told_the_pages_address_with_the_token(tmp_path: Path) -> None:
+def test_on_a_terminal_the_pages_address_is_printed_with_the_token(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     daemon = subprocess.Popen(
         [

@@ -58,7 +58,7 @@ class DaemonProcess:
     """`sandbox-agent server`, as a user would start it."""
 
     def __init__(self, data_dir: Path, environ: Mapping[str, str], flags: Iterable[str] = ()) -> None:
-        self._data_dir = data_dir
+        self.data_dir = data_dir
         self._environ = environ
         self._flags = tuple(flags)
         self.start()
@@ -66,7 +66,7 @@ class DaemonProcess:
     def start(self) -> None:
         argv = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", "0"]
         self._process = subprocess.Popen(
-            [*argv, "--data-dir", str(self._data_dir), *self._flags],
+            [*argv, "--data-dir", str(self.data_dir), *self._flags],
             env=dict(self._environ),
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -82,7 +82,7 @@ class DaemonProcess:
     def _read_stderr(self) -> None:
         """Keep the daemon's output in a log beside its directory, and find its address in it."""
         assert self._process.stderr is not None
-        with self._process.stderr, self._data_dir.with_name(f"{self._data_dir.name}.log").open("ab") as log:
+        with self._process.stderr, self.data_dir.with_name(f"{self.data_dir.name}.log").open("ab") as log:
             for line in self._process.stderr:
                 log.write(line)
                 log.flush()

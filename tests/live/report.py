@@ -18,7 +18,7 @@ from .live import REAL
 from .tried import CHOICES
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE, README = CHECKOUT / "docs" / "coverage.md", CHECKOUT / "README.md"
+PAGE, README = CHECKOUT / "docs" / "compatibility.mdx", CHECKOUT / "README.md"
 
 
 def add_options(parser: pytest.Parser) -> None:

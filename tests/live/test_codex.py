@@ -47,7 +47,7 @@ def test_the_output_of_a_cancelled_command_is_complete(live: Live) -> None:
 
 
 @pytest.mark.skipif(REAL, reason="the usage of a real model is not known beforehand")
-def test_a_turns_usage_includes_its_sub_agents_and_the_next_ones_does_not(live: Live) -> None:
+def test_a_turns_usage_includes_its_own_sub_agents_only(live: Live) -> None:
     session = live.session(permissionMode="bypass", model=live.behaviour.subagent_model)
     first = session.run(live.say("subagent", "", SUBAGENT_WORDS))
     second = session.run(live.say("text", "", "Say hello."))

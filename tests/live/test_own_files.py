@@ -17,30 +17,37 @@ from .client import DaemonProcess
 from .live import REAL, Live
 from .tried import TRIED, cannot_run, chosen
 
+LOGIN = "sk-login-of-the-user"
+
 OWN_FILES = {
     "claude": {
         ".claude/settings.json": '{"includeCoAuthoredBy": false}\n',
         ".claude/CLAUDE.md": "Be brief.\n",
-        ".claude.json": '{"hasCompletedOnboarding": true}\n',
+        ".claude/.claude.json": '{"hasCompletedOnboarding": true}\n',
+        ".claude/.credentials.json": f'{{"claudeAiOauth": {{"accessToken": "{LOGIN}", "expiresAt": 9e15}}}}\n',
     },
     "codex": {
         ".codex/AGENTS.md": "Be brief.\n",
-        ".codex/auth.json": '{"OPENAI_API_KEY": "sk-scripted"}\n',
+        ".codex/auth.json": f'{{"OPENAI_API_KEY": "{LOGIN}"}}\n',
     },
     "opencode": {
         ".config/opencode/AGENTS.md": "Be brief.\n",
-        ".local/share/opencode/auth.json": '{"scripted": {"type": "api", "key": "sk-scripted"}}\n',
+        ".local/share/opencode/auth.json": f'{{"other": {{"type": "api", "key": "{LOGIN}"}}}}\n',
     },
     "pi": {
         ".pi/agent/AGENTS.md": "Be brief.\n",
-        ".pi/agent/auth.json": '{"scripted": {"type": "api_key", "key": "sk-scripted"}}\n',
+        ".pi/agent/auth.json": f'{{"other": {{"type": "api_key", "key": "{LOGIN}"}}}}\n',
     },
     "amp": {
         ".config/amp/AGENTS.md": "Be brief.\n",
         ".config/amp/settings.json": '{"amp.showCosts": false}\n',
+        ".local/share/amp/secrets.json": f'{{"apiKey@https://ampcode.com/": "{LOGIN}"}}\n',
     },
 }
 """The files in the home of a user of the agent, apart from those that point it to the model."""
+
+COMPLETES = {"claude": (".claude/.claude.json",)}
+"""Files that the agent completes when it starts for the very first time."""
 
 
 @pytest.fixture(params=list(OWN_FILES))
@@ -66,23 +73,42 @@ def test_the_users_own_files_are_unchanged(live: Live, tmp_path: Path) -> None:
     for path, text in OWN_FILES[live.agent.name].items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text)
+        (home / path).chmod(0o600)
+    own = _contents(home)
+    _use(live, env, tmp_path / "earlier")
+    for path in COMPLETES.get(live.agent.name, ()):
+        own[path] = _contents(home)[path]
     (workspace / "code.py").write_text("print('hello')\n")
     _git(workspace, "init")
     _git(workspace, "add", ".")
     _git(workspace, "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "--message", "first")
-    before = _contents(home), _contents(workspace)
+    before = _contents(workspace)
     for _ in range(2):
-        session = live.session(env=env, permissionMode="bypass")
-        assert "seen" in session.run(live.command("echo seen")).output
-        session.call("POST", "/terminate")
-    at_home, in_workspace = before
-    assert {path: _contents(home)[path] for path in at_home} == at_home
-    assert _contents(workspace) == in_workspace
+        _use(live, env, workspace)
+    now = _contents(home)
+    assert {path: now.get(path) for path in own} == own
+    assert _contents(workspace) == before
+    ours = _contents(live.daemon.data_dir)
+    assert [path for path, (_, data) in ours.items() if LOGIN.encode() in data] == []
+
+
+def _use(live: Live, env: dict[str, str], directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
+    session = live.session(env=env, permissionMode="bypass", directory=str(directory))
+    assert "seen" in session.run(live.command("echo seen")).output
+    session.call("POST", "/terminate")
 
 
 def _git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def _contents(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Everything below a folder, with its type and permissions: bytes of files, targets of links."""
+    return {str(path.relative_to(folder)): (path.lstat().st_mode, _data(path)) for path in folder.rglob("*")}
+
+
+def _data(path: Path) -> bytes:
+    if path.is_symlink():
+        return bytes(path.readlink())
+    return path.read_bytes() if path.is_file() else b""

@@ -81,7 +81,7 @@ def test_a_broken_file_is_refused_with_the_line_and_the_field(text: str, problem
     assert problem in refused.value.detail
 
 
-def test_a_missing_file_or_one_that_is_not_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="No such file"):
         OperatorRules(str(tmp_path / "none.toml"))
     os.mkfifo(tmp_path / "pipe")

@@ -14,7 +14,7 @@ from tests.policy.evasions import EVASIONS, RULES
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.plain_asks import plain_ask
 from sandbox_agent.agents.scribe import Ask
-from sandbox_agent.policy import Rules, Verdict, told_settings, verdict
+from sandbox_agent.policy import Rules, Verdict, settings_for_agent, verdict
 from sandbox_agent.policy.judging import judge
 from sandbox_agent.policy.rules import Judged, Request
 from sandbox_agent.policy.shell import read
@@ -334,13 +334,13 @@ def test_what_is_not_understood_is_asked_in_bypass_only_where_commands_are_denie
     assert answered("ls", "bypass", DENY_RM) == "once"
 
 
-def test_an_agent_under_a_deny_is_not_told_to_bypass() -> None:
+def test_an_agent_with_a_deny_rule_does_not_start_in_bypass() -> None:
     bypass, default = Settings("/ws", permission_mode="bypass"), Settings("/ws")
-    assert told_settings(bypass, Rules((DENY_RM,)), "claude") == default
-    assert told_settings(bypass, Rules((ALLOW_GIT,)), "claude") == bypass
-    assert told_settings(bypass, Rules((PolicyRule("deny", agent="pi"),)), "claude") == bypass
+    assert settings_for_agent(bypass, Rules((DENY_RM,)), "claude") == default
+    assert settings_for_agent(bypass, Rules((ALLOW_GIT,)), "claude") == bypass
+    assert settings_for_agent(bypass, Rules((PolicyRule("deny", agent="pi"),)), "claude") == bypass
     plan = Settings("/ws", permission_mode="plan")
-    assert told_settings(plan, Rules((DENY_RM,)), "claude") == plan
+    assert settings_for_agent(plan, Rules((DENY_RM,)), "claude") == plan
 
 
 # -- adapters ---------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def spec(script: str) -> ProgramSpec:
 
 
 def test_the_oldest_ended_processes_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ENDED", 2)
+    monkeypatch.setattr(module, "MAX_ENDED", 2)
 
     async def body(processes: Processes) -> None:
         runs = await processes.create(spec("sleep 60"), interactive=False)

@@ -154,7 +154,7 @@ def test_an_agent_that_hangs_up_takes_its_call_back() -> None:
     asyncio.run(run())
 
 
-def test_the_server_speaks_mcp_and_reports_progress_while_it_waits() -> None:
+def test_the_server_answers_mcp_and_reports_progress_while_it_waits() -> None:
     async def run() -> None:
         async with desk() as here:
             assert here.server.command is not None

@@ -13,7 +13,7 @@ import pytest
 from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.agents.credentials import Credential, KeyFile, token_expiry
 from sandbox_agent.agents.environment import environment
-from sandbox_agent.runtime.credentials import MOST_BYTES, find_credentials, has_credentials
+from sandbox_agent.runtime.credentials import MAX_BYTES, find_credentials, has_credentials
 
 LATER = 4_102_444_800.0  # the year 2100
 LONG_AGO = 1_000_000_000.0
@@ -90,7 +90,7 @@ def test_a_variable_may_say_that_the_credential_is_elsewhere(
 
 
 @pytest.mark.parametrize("agent", [name for name, agent in AGENTS.items() if agent.credentials])
-def test_an_address_or_a_switch_is_no_credential(tmp_path: Path, agent: str) -> None:
+def test_an_address_or_a_switch_is_not_a_credential(tmp_path: Path, agent: str) -> None:
     environ = {
         "ANTHROPIC_BASE_URL": "http://x",
         "OPENAI_BASE_URL": "http://x",
@@ -250,7 +250,7 @@ def test_an_expired_login_counts_only_if_the_agent_can_renew_it(
         assert (name, has_credentials(AGENTS[name], {}, tmp_path)) == (name, available)
 
 
-def test_an_ended_login_is_no_credential(tmp_path: Path) -> None:
+def test_an_expired_login_is_not_a_credential(tmp_path: Path) -> None:
     ended = {"accessToken": "", "refreshToken": "", "expiresAt": 0, "loginEnded": "time_limit"}
     plant(tmp_path, ".claude/.credentials.json", {"claudeAiOauth": ended})
     assert found("claude", {}, tmp_path) == []
@@ -278,7 +278,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
 @pytest.mark.parametrize(("agent", "file"), FILES, ids=[f"{name}-{file.name}" for name, file in FILES])
-def test_a_damaged_file_is_no_credential_and_no_exception(
+def test_a_damaged_credentials_file_is_ignored(
     tmp_path: Path, agent: str, file: KeyFile, content: bytes
 ) -> None:
     path = file.path({}, tmp_path)
@@ -293,7 +293,7 @@ def test_a_damaged_file_is_no_credential_and_no_exception(
 
 
 @pytest.mark.parametrize(("agent", "file"), dict(FILES).items())
-def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str, file: KeyFile) -> None:
+def test_large_files_and_non_files_are_skipped(tmp_path: Path, agent: str, file: KeyFile) -> None:
     path = file.path({}, tmp_path)
     path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -312,10 +312,10 @@ def test_what_is_no_file_or_too_large_is_passed_over(tmp_path: Path, agent: str,
     assert problems() == [f"{path} cannot be read: Too many levels of symbolic links"]
     path.unlink()
     with path.open("wb") as huge:
-        huge.truncate(MOST_BYTES + 1)
+        huge.truncate(MAX_BYTES + 1)
     assert problems() == [f"{path} is larger than 16 MiB"]
 
 
-def test_a_file_in_place_of_a_folder_is_no_problem(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_tolerated(tmp_path: Path) -> None:
     plant(tmp_path, ".codex", b"x")
     assert found("codex", {}, tmp_path) == []

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from tests.busy import busy
-from tests.daemons import SECONDS
+from tests.daemons import SECONDS, is_stopped, wait_until
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
 from sandbox_agent.processes import guardian
@@ -282,3 +282,24 @@ def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
         assert guardian.marked(INSTANCE) >= {agent, child}
         assert guardian.marked(f"{INSTANCE}2.") == set()
         assert guardian.descendants(running.process.pid) >= {agent, child}
+
+
+# -- the leash ----------------------------------------------------------------------------------
+
+
+def test_a_family_whose_daemon_is_silent_is_frozen_until_it_is_heard_again() -> None:
+    with guarded(f"{FAMILY}\nwait") as running:
+        family = [running.pid(), *(int(running.line()) for _ in range(FAMILY_SIZE))]
+        running.tell("hold 50")
+        wait_until(lambda: all(map(is_stopped, family)))
+        running.tell("hold 60000")
+        wait_until(lambda: not any(map(is_stopped, family)))
+
+
+def test_nothing_acts_after_it_was_frozen() -> None:
+    with guarded("trap 'echo acted' TERM; while :; do sleep 0.01; done") as running:
+        agent = running.pid()
+        running.tell("hold 0")
+        wait_until(lambda: is_stopped(agent))
+        running.tell("stop")
+        assert (running.rest(), running.says()) == (b"", "exited -9")

@@ -15,7 +15,7 @@ from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.errors import AgentProcessExited, Timeout
-from sandbox_agent.runtime.host import MOST_HELD_BYTES, Host
+from sandbox_agent.runtime.host import MAX_HELD_BYTES, Host
 from sandbox_agent.runtime.hosts import HostRequest, Hosts
 from sandbox_agent.runtime.log import Log
 from sandbox_agent.runtime.process import Exit
@@ -190,7 +190,7 @@ def test_a_long_hold_applies_back_pressure(tmp_path: Path) -> None:
             await become(lambda: host._pauses == 1)
             # What one read more brings is all that may come on top.
             held = host._held_bytes
-            assert MOST_HELD_BYTES < held < 2 * MOST_HELD_BYTES
+            assert MAX_HELD_BYTES < held < 2 * MAX_HELD_BYTES
             await asyncio.sleep(0)
             assert host._held_bytes == held
             host.begin()
@@ -231,10 +231,10 @@ def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
             say(host, "a last", "exit 3")
             await tenant.until(lambda: "dying" in tenant.notices)
             assert (tenant.notices, wire.heard) == (["Ready", "dying"], [])
-            assert not host.exit_told.is_set()
+            assert not host.exit_reported.is_set()
             host.release()
             assert tenant.notices == ["Ready", "dying", "heard 1", "exited 3"]
-            assert (host.exit_told.is_set(), here.hosts.count) == (True, 0)
+            assert (host.exit_reported.is_set(), here.hosts.count) == (True, 0)
 
     asyncio.run(scenario())
 

@@ -638,7 +638,7 @@ def test_a_delete_is_announced_with_the_last_view(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_a_refused_offer_is_no_news(disk: SmallDisk) -> None:
+def test_a_refused_offer_is_not_published(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
             a = Session(log, "a", view=titled("a", "old"))

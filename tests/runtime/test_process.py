@@ -395,7 +395,7 @@ print(open('/proc/self/status').read().partition('SigBlk:')[2].split()[0])
     run(body)
 
 
-def test_it_hears_what_is_written_and_the_end_of_it(run: Run) -> None:
+def test_a_listener_gets_every_write_and_its_outcome(run: Run) -> None:
     async def body() -> None:
         async with running("cat; echo over") as agent:
             agent.process.write([b"one", b"two"])

@@ -265,7 +265,7 @@ def test_a_caller_that_goes_away_only_stops_waiting(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_session_whose_creator_goes_away_is_created_all_the_same(tmp_path: Path) -> None:
+def test_a_session_is_created_even_if_its_creator_disconnects(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             creating = asyncio.create_task(create(daemon))
@@ -435,7 +435,7 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
     asyncio.run(scenario())
 
 
-def test_a_prompt_has_what_its_files_held_and_one_that_is_gone_is_left_out(tmp_path: Path) -> None:
+def test_a_prompt_has_the_content_of_its_files_without_deleted_ones(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
             await create(daemon)

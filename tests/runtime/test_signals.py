@@ -55,7 +55,9 @@ def summary(events: list[dict[str, Any]]) -> list[str]:
     return words
 
 
-def test_a_cancel_by_signal_is_no_crash_and_what_waits_resumes_the_conversation(client: Client) -> None:
+def test_a_cancel_by_signal_is_not_a_crash_and_queued_messages_resume_the_conversation(
+    client: Client,
+) -> None:
     session = client.create(agent="amp")
     assert summary(client.turn(session, "one")) == ["one 1", "end_turn"]
     client.send(session, "hang")
@@ -97,7 +99,7 @@ def test_a_process_that_ends_over_an_older_message_does_not_take_the_new_one_wit
     assert summary(client.turn(session, "two")) == answer
 
 
-def test_a_conversation_that_was_never_stored_starts_anew(client: Client) -> None:
+def test_a_conversation_that_was_never_stored_starts_over(client: Client) -> None:
     session = client.create(agent="amp")
     client.send(session, "hang")
     client.post(f"/v1/sessions/{session}/cancel")
@@ -162,7 +164,7 @@ def test_a_start_that_the_disk_refuses_is_reported_and_later_works(client: Clien
     assert summary(client.turn(client.create(agent="amp"), "one")) == ["one 1", "end_turn"]
 
 
-def test_a_picture_that_is_gone_is_named_all_the_same(client: Client, tmp_path: Path) -> None:
+def test_a_deleted_picture_is_still_named(client: Client, tmp_path: Path) -> None:
     session = client.create(agent="amp")
     picture = tmp_path / "picture.png"
     picture.write_bytes(b"\x89PNG")

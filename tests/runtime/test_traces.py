@@ -30,13 +30,13 @@ def test_a_trace_is_found_in_what_all_work_trees_share(repository: Path, tmp_pat
         assert found.resolve() == expected
 
 
-def test_what_was_there_before_is_no_trace(repository: Path) -> None:
+def test_existing_files_are_not_traces(repository: Path) -> None:
     (repository / ".git" / "trace").write_text("the user's own")
     assert missing_in_git(str(repository), ["trace"]) == ()
 
 
 @pytest.mark.parametrize("content", [None, b"gitdir: /no/such\0folder", b"\xff\xfe"])
-def test_where_there_is_no_repository_there_are_no_traces(tmp_path: Path, content: bytes | None) -> None:
+def test_without_a_repository_there_are_no_traces(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / ".git").write_bytes(content)
     traces = Traces(AGENTS["opencode"], str(tmp_path), {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sdk-python.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "sdk-python.mdx").read_text()
 SNIPPETS: list[str] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PREFACE = """\
 from sandbox_agent import SandboxAgent

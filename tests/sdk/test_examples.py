@@ -57,7 +57,9 @@ def test_chat(tmp_path: Path, environ: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["approve.py", "chat.py", "compare.py", "notebook.py", "tools.py"])
-def test_without_arguments_and_input_it_ends_well(name: str, tmp_path: Path, environ: dict[str, str]) -> None:
+def test_without_arguments_and_input_it_exits_cleanly(
+    name: str, tmp_path: Path, environ: dict[str, str]
+) -> None:
     run(name, folder=tmp_path, environ=environ)
 
 
@@ -84,7 +86,7 @@ def test_approve_refuses_a_change_with_its_reason(tmp_path: Path, environ: dict[
         ("edit", 1, 0, ""),
     ],
 )
-def test_ci_tells_by_its_exit_code_how_it_went(
+def test_ci_reports_the_outcome_by_its_exit_code(
     task: str, minutes: float, code: int, told: str, tmp_path: Path, environ: dict[str, str]
 ) -> None:
     said = run("ci.py", "mock", task, "--minutes", str(minutes), folder=tmp_path, environ=environ, code=code)

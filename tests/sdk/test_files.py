@@ -62,7 +62,7 @@ def test_a_pipe_is_sent_to_its_end(endpoint: str, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"again"
 
 
-def test_changes_are_told_to_an_asynchronous_program(endpoint: str, tmp_path: Path) -> None:
+def test_an_asynchronous_program_sees_changes(endpoint: str, tmp_path: Path) -> None:
     async def first_change(client: AsyncSandboxAgent) -> FileChange | None:
         async for change in client.fs.watch(path=str(tmp_path)):
             return change

@@ -14,7 +14,7 @@ import pytest
 from .conftest import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("processes.md", "terminals.md", "common-software.md", "custom-tools.md")
+PAGES = ("processes.mdx", "terminals.mdx", "common-software.mdx", "custom-tools.mdx")
 
 
 def snippets(language: str) -> list[pytest.param]:  # type: ignore[valid-type]
@@ -61,7 +61,7 @@ def test_what_a_distribution_needs_is_written_as_a_shell_reads_it(text: str) -> 
 def test_the_packages_for_debian_are_known_to_debian() -> None:
     if shutil.which("apt-cache") is None:
         pytest.skip("this is no Debian")
-    page = (DOCS / "common-software.md").read_text()
+    page = (DOCS / "common-software.mdx").read_text()
     found = re.search(r"```sh debian\n.*?recommends \\\n(.*?)\n```", page, re.DOTALL)
     assert found is not None
     told = subprocess.run(["apt-cache", "policy", *found[1].split()], capture_output=True, text=True).stdout

@@ -69,7 +69,7 @@ def test_a_started_daemon_has_a_port_and_a_token_of_its_own(tmp_path: Path) -> N
         assert one.system.health() == two.system.health()
 
 
-def test_what_was_said_is_there_when_the_program_starts_its_daemon_again(tmp_path: Path) -> None:
+def test_a_conversation_survives_a_restart_of_the_programs_daemon(tmp_path: Path) -> None:
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
         client.sessions.create("kept", agent="mock").prompt("hello").result()
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
@@ -77,7 +77,7 @@ def test_what_was_said_is_there_when_the_program_starts_its_daemon_again(tmp_pat
     assert said.text == "You said before:\n\n1. hello"
 
 
-def test_a_daemon_of_ones_own_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_started_daemon_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
         turn = client.sessions.create(agent="mock").prompt("pace 400 50")
         while next(turn).source != "agent":
@@ -89,7 +89,7 @@ def test_a_daemon_of_ones_own_that_was_killed_is_not_waited_for(tmp_path: Path) 
         assert time.monotonic() - began < 30
 
 
-def test_a_folder_that_another_daemon_uses_is_said_to_be_that(daemon: Daemon) -> None:
+def test_a_folder_that_another_daemon_uses_is_reported(daemon: Daemon) -> None:
     with pytest.raises(DaemonNotStarted, match=rf"another daemon \(pid {daemon.pid}\) uses .* connect\(\)"):
         SandboxAgent.start(data_dir=daemon.data_dir)
 

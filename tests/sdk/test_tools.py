@@ -78,7 +78,7 @@ def test_a_tool_with_a_schema_of_its_own(client: SandboxAgent) -> None:
     assert said(client, tool) == "weather returned: Bonn[image]"
 
 
-def test_an_agent_is_told_which_argument_is_wrong(client: SandboxAgent) -> None:
+def test_an_agent_learns_which_argument_is_wrong(client: SandboxAgent) -> None:
     assert "weather failed: the arguments" in said(client, weather, 'call weather {"town": "Bonn"}')
 
 

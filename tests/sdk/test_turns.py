@@ -81,7 +81,7 @@ def test_a_permission_that_nobody_answers_stops_the_reader_and_not_the_turn(sess
     assert (needed.value.request, session.get().state) == (waiting, "requires_action")
 
 
-def test_a_question_is_left_to_another_client_where_nobody_is_to_be_told(
+def test_without_an_answer_timeout_a_question_is_left_to_another_client(
     session: Session, endpoint: str
 ) -> None:
     turn = session.prompt("question", answer_timeout=None)
@@ -102,7 +102,7 @@ def test_a_callback_that_raises_is_asked_again_when_the_turn_is_read_on(session:
     assert turn.result().text == "The command said: x"
 
 
-def test_a_failed_turn_raises_also_where_its_text_is_read(session: Session) -> None:
+def test_a_failed_turn_raises_while_its_text_is_read(session: Session) -> None:
     pieces: list[str] = []
     with pytest.raises(TurnFailed, match="the model is overloaded") as failed:
         pieces.extend(session.prompt("error").text())
@@ -172,13 +172,13 @@ def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:
         assert time.monotonic() - began < 20
 
 
-def test_one_that_is_answered_in_the_loop_is_not(session: Session) -> None:
+def test_a_request_answered_in_the_loop_does_not_raise(session: Session) -> None:
     for event in session.prompt("permission x", answer_timeout=0):
         if event.type == "permission.requested":
             session.permissions.reply(event.data.permission_id, "always")
 
 
-def test_a_wrong_token_is_told_where_to_give_it(endpoint: str) -> None:
+def test_a_wrong_token_is_refused_with_where_to_set_it(endpoint: str) -> None:
     with (
         SandboxAgent.connect(endpoint, "wrong") as client,
         pytest.raises(TokenInvalid, match="SANDBOX_AGENT_TOKEN"),

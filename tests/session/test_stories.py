@@ -673,7 +673,7 @@ def test_in_bypass_under_a_deny_the_daemon_answers_instead_of_the_agent() -> Non
     assert actor.end.view.record.settings.permission_mode == "bypass"
 
 
-def test_a_process_that_starts_in_bypass_under_a_deny_is_not_told_to_bypass() -> None:
+def test_a_process_with_a_deny_rule_does_not_start_in_bypass() -> None:
     world, actor = session()
     world.operator = (NO_COMMANDS,)
     world.ask(S, lambda id: inputs.Configure(id, permission_mode="bypass", policy=(NO_COMMANDS,)))

@@ -80,7 +80,7 @@ def of(server: GitServer, **more: object) -> SkillSource:
 # -- what a session gets ----------------------------------------------------------------------------
 
 
-def test_a_repository_is_laid_out_and_its_commit_is_told(
+def test_a_repository_is_laid_out_and_its_commit_is_reported(
     tmp_path: Path, origin: Path, server: GitServer
 ) -> None:
     first = commit(origin)
@@ -220,7 +220,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path: Path, source: SkillSource
     assert reason in refusal(tmp_path, source)
 
 
-def test_links_out_and_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_links_outside_and_special_files_are_refused(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     source = SkillSource("local", str(tmp_path / "mine"))

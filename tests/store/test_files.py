@@ -144,7 +144,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("first", ["read", "write", "check"])
-def test_what_is_taken_away_is_told_by_whoever_comes_first(
+def test_deleted_files_are_reported_by_the_first_access(
     path: Path, store: SqliteStore, damage: Callable[[Path], None], first: str
 ) -> None:
     damage(path)
@@ -292,7 +292,7 @@ def test_a_write_ahead_log_that_lost_its_end_is_refused_at_the_next_start(path: 
     again.close()
 
 
-def test_a_kill_before_the_mark_is_no_damage(path: Path) -> None:
+def test_a_kill_before_the_mark_damages_nothing(path: Path) -> None:
     store = filled(path)
     left = killed(store, path)
     append(store, EVENTS + 1, EVENTS + 5)

@@ -225,7 +225,7 @@ def test_positions_continue_where_transaction_ids_start_again(url: str) -> None:
 
 
 def test_a_role_that_owns_nothing_runs_a_log_that_its_owner_migrated(logs: Logs) -> None:
-    """As docs/session-persistence.md says."""
+    """As docs/session-persistence.mdx says."""
     schema = logs.server.new_schema()
     runner = f"runner_of_{schema}"
     logs.server.execute(f"CREATE ROLE {runner} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {runner}", schema)
@@ -352,7 +352,7 @@ def test_secrets_need_a_key_and_the_right_one(url: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short\n", "not base64!\n", f"{KEY_LINE}\nAAAA\n"])
-def test_a_key_file_that_is_no_key_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_key_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "keys"
     file.write_text(text)
     with pytest.raises(InvalidRequest, match="openssl rand -base64 32"):

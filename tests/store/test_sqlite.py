@@ -508,7 +508,7 @@ def test_only_sqlite_writes_its_files(path: Path) -> None:
 def test_the_ledger_drops_its_oldest_turns_beyond_its_limit(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox_agent.store.sqlite.writer.MOST_LEDGER_ROWS", 2)
+    monkeypatch.setattr("sandbox_agent.store.sqlite.writer.MAX_LEDGER_ROWS", 2)
     store = SqliteStore(path)
     store.write(booked(number, Usage(cost_usd=number)) for number in (1, 2, 3))
     assert [(row.turns, row.cost_usd) for row in store.usage(*ALWAYS, None, 1)] == [(2, 5.0)]

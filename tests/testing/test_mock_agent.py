@@ -260,7 +260,7 @@ def test_every_keyword_is_tested_and_documented() -> None:
         *(prompt.split()[0] for prompt in OUTLINES if prompt != "anything else"),
         *asked_elsewhere,
     }
-    page = (DOCS / "mock-agent.md").read_text()
+    page = (DOCS / "agents" / "mock.mdx").read_text()
     assert re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE) == [
         each.usage for each in mock_agent.KEYWORDS.values()
     ]

@@ -77,7 +77,7 @@ def test_every_event_counts_once_however_the_stream_is_cut(data: st.DataObject) 
 
 
 @given(st.data())
-def test_what_the_daemon_adds_is_no_event_of_the_agent(data: st.DataObject) -> None:
+def test_events_added_by_the_daemon_are_not_attributed_to_the_agent(data: st.DataObject) -> None:
     frames = [
         frame(1, DAEMON, b"turn.started"),
         frame(2, DAEMON, b"item.delta"),
@@ -185,25 +185,25 @@ def test_the_table_says_what_was_kept_and_what_was_missed() -> None:
     counts: dict[Side, Ledger] = {"ours": Ledger(sent=7, lost=1), "peer": Ledger(sent=5, hung=2)}
     shown = table(Report("a machine", 5, 1.0, metrics, counts))
     assert shown.splitlines() == [
-        "| metric           | ours    | peer    | ratio: median [min-max] | aim    |        |",
-        "|------------------|---------|---------|-------------------------|--------|--------|",
-        "| kept of it       | 150 ms  | 100 ms  | 1.50 [1.50-1.50]        | <= 2   | ok     |",
-        "| missed of it     | 2.50 ms | 1.00 ms | 2.50 [2.50-2.50]        | <= 1.1 | missed |",
-        "| no aim of it     | 33.3 ms | 10.0 ms | 3.33 [3.33-3.33]        |        |        |",
-        "| alone of it      | 0.12 ms | -       |                         | <= 1.1 |        |",
-        "| events lost      | 1 of 7  | 0 of 5  |                         | 0      | missed |",
-        "| events doubled   | 0       | 0       |                         | 0      | ok     |",
-        "| requests hung    | 0       | 2       |                         | 0      | ok     |",
-        "| requests refused | 0       | 0       |                         | 0      | ok     |",
-        "| processes leaked | 0       | 0       |                         | 0      | ok     |",
+        "| metric           | ours    | peer    | ratio: median [min-max] | aim   |        |",
+        "|------------------|---------|---------|-------------------------|-------|--------|",
+        "| kept of it       | 150 ms  | 100 ms  | 1.50 [1.50-1.50]        | ≤ 2   | ok     |",
+        "| missed of it     | 2.50 ms | 1.00 ms | 2.50 [2.50-2.50]        | ≤ 1.1 | missed |",
+        "| no aim of it     | 33.3 ms | 10.0 ms | 3.33 [3.33-3.33]        |       |        |",
+        "| alone of it      | 0.12 ms | -       |                         | ≤ 1.1 |        |",
+        "| events lost      | 1 of 7  | 0 of 5  |                         | 0     | missed |",
+        "| events doubled   | 0       | 0       |                         | 0     | ok     |",
+        "| requests hung    | 0       | 2       |                         | 0     | ok     |",
+        "| requests refused | 0       | 0       |                         | 0     | ok     |",
+        "| processes leaked | 0       | 0       |                         | 0     | ok     |",
     ]
 
 
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+BEGIN, END = "{/* bench:begin */}", "{/* bench:end */}"
 
 
 def test_the_page_keeps_everything_but_the_figures(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.mdx"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     metric = Metric("m", "a metric", "ms", values={"ours": [1.0], "peer": [1.0]})
     write_docs(report([metric], {"ours": Ledger()}, 5, 1.0, ["a note"]), page)
@@ -216,7 +216,7 @@ def test_the_page_keeps_everything_but_the_figures(tmp_path: Path) -> None:
 
 
 def test_a_page_without_a_place_for_figures_is_left_alone(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
+    page = tmp_path / "page.mdx"
     page.write_text("nothing to see\n")
     with pytest.raises(ValueError, match="no place for the figures"):
         write_docs(report([], {}, 5, 1.0), page)

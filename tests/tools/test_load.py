@@ -53,7 +53,7 @@ def test_growth_is_measured_on_a_real_daemon(tmp_path: Path) -> None:
     assert found[1000]["log on disk (MiB)"] > found[200]["log on disk (MiB)"]
 
 
-def test_what_grows_is_told_from_what_is_flat() -> None:
+def test_growth_is_distinguished_from_flat_figures() -> None:
     small = {"flat": 5.0, "noise": 0.5, "grows": 5.0, "log on disk (MiB)": 1.0}
     large = {"flat": 9.0, "noise": 1.4, "grows": 50.0, "log on disk (MiB)": 900.0}
     assert growth.grown({1000: small, 5000: large}) == ["grows"]

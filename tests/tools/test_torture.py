@@ -62,7 +62,7 @@ def promised() -> Promised:
     return promised
 
 
-def test_a_log_that_keeps_every_promise_breaks_none(promised: Promised) -> None:
+def test_a_correct_log_breaks_no_promise(promised: Promised) -> None:
     assert broken_promises(promised, LOG, (), at_rest=True) == []
 
 

@@ -26,7 +26,7 @@ from .report import Metric, footnote, report, table, write_docs, write_json
 from .turns import AGENTS
 
 CACHE = CHECKOUT / ".cache" / "bench"
-PAGE = CHECKOUT / "docs" / "benchmarks.md"
+PAGE = CHECKOUT / "docs" / "contributing" / "benchmarks.mdx"
 
 
 def main() -> int:

@@ -140,7 +140,7 @@ def _metric_row(one: Summary) -> tuple[str, ...]:
         ratio = f"{one.ratio:.2f} [{one.ratio_min:.2f}-{one.ratio_max:.2f}]"
         if one.aim is not None:
             verdict = "ok" if one.ratio <= one.aim else "missed"
-    aim = "" if one.aim is None else f"<= {one.aim:g}"
+    aim = "" if one.aim is None else f"≤ {one.aim:g}"
     return one.title, with_unit(one.ours, one.unit), with_unit(one.peer, one.unit), ratio, aim, verdict
 
 

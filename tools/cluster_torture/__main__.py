@@ -16,7 +16,7 @@ from tools.page import fill, machine
 from .campaign import Campaign, Figures
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "orchestration-architecture.md"
+PAGE = CHECKOUT / "docs" / "orchestration-architecture.mdx"
 CACHE = CHECKOUT / ".cache" / "torture"
 
 

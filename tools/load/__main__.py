@@ -16,7 +16,7 @@ from tools.page import fill, machine
 from .run import KINDS, Outcome, Run
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "reliability.md"
+PAGE = CHECKOUT / "docs" / "contributing" / "reliability.mdx"
 CACHE = CHECKOUT / ".cache" / "load"
 MIB = 1 << 20
 MEMORY_LIMIT = 192 * MIB

@@ -25,8 +25,8 @@ from tools.page import fill, machine
 from .plot import line_chart
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "reliability.md"
-PLOT = CHECKOUT / "docs" / "growth.svg"
+PAGE = CHECKOUT / "docs" / "contributing" / "reliability.mdx"
+PLOT = CHECKOUT / "docs" / "images" / "growth.svg"
 CACHE = CHECKOUT / ".cache" / "load"
 STARTS = 9
 """On a busy machine, even the fastest of a few starts is slow."""

@@ -105,8 +105,8 @@ def needed_glibc(bundle: Path) -> str:
     """The newest symbol version that any of the libraries asks for."""
     newest = (0, 0)
     for file in bundle.rglob("*"):
-        if file.is_file() and file.open("rb").read(4) == b"\x7fELF":
-            for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", file.read_bytes()):
+        if file.is_file() and (content := file.read_bytes()).startswith(b"\x7fELF"):
+            for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", content):
                 newest = max(newest, (int(major), int(minor)))
     return "{}.{}".format(*newest)
 

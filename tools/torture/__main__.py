@@ -17,7 +17,7 @@ from tools.page import fill, machine
 from .campaign import Campaign, Figures
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "reliability.md"
+PAGE = CHECKOUT / "docs" / "contributing" / "reliability.mdx"
 CACHE = CHECKOUT / ".cache" / "torture"
 
 

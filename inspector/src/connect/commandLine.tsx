@@ -1,5 +1,5 @@
 /** A command, ready to copy. */
-import { CopyButton } from "../parts/copyButton";
+import { CopyButton } from "chat/parts/copyButton";
 
 export function CommandLine({ text }: { text: string }) {
   return (

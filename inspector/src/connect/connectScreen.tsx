@@ -3,9 +3,9 @@ import { useState } from "react";
 import { tidied } from "../daemon/arrival";
 import type { Address } from "../daemon/daemon";
 import type { Failure } from "../daemon/diagnosis";
-import { Button } from "../parts/button";
-import { Icon } from "../parts/icon";
-import { Notice } from "../parts/notice";
+import { Button } from "chat/parts/button";
+import { Icon } from "chat/parts/icon";
+import { Notice } from "chat/parts/notice";
 import { CommandLine } from "./commandLine";
 import { FailureNotice } from "./failureNotice";
 

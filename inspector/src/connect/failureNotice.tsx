@@ -1,7 +1,7 @@
 /** Why the daemon could not be reached, and what to do about it. */
 import type { ReactNode } from "react";
 import type { Failure } from "../daemon/diagnosis";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import { CommandLine } from "./commandLine";
 
 export function FailureNotice({ failure, endpoint }: { failure: Failure; endpoint: string }) {

@@ -1,6 +1,6 @@
 /** One agent's column of the coverage matrix: what the tests that drive it have shown, and why something is missing. */
-import page from "../../../docs/coverage.md?raw";
-import { Icon } from "../parts/icon";
+import page from "../../../docs/compatibility.mdx?raw";
+import { Icon } from "chat/parts/icon";
 import { type Feature, readCoverage } from "./coverage";
 
 const MATRIX = readCoverage(page);

@@ -2,14 +2,14 @@
 import { useState } from "react";
 import type { AgentInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
-import { Button } from "../parts/button";
-import { Icon } from "../parts/icon";
-import { Notice } from "../parts/notice";
+import { Button } from "chat/parts/button";
+import { Icon } from "chat/parts/icon";
+import { Notice } from "chat/parts/notice";
 import { InstallButton } from "../sessions/installButton";
 import type { Offer } from "../state/agentList";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
-import { duration, plural } from "../parts/format";
+import { duration, plural } from "chat/parts/format";
 import { AgentCoverage } from "./agentCoverage";
 
 export function AgentsTab() {

@@ -1,9 +1,9 @@
 /** The connection: to whom, since when, and what happens when it breaks. */
-import { Button } from "../parts/button";
-import { useNow } from "../parts/clock";
-import { clock, duration } from "../parts/format";
+import { Button } from "chat/parts/button";
+import { useNow } from "chat/parts/clock";
+import { clock, duration } from "chat/parts/format";
 import { chooseTheme, theme, type Theme } from "../parts/theme";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { Fact } from "./agentsTab";
 
@@ -15,7 +15,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 
 export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
   const workspace = useWorkspace();
-  const link = useObserved(workspace.live);
+  const link = useObserved(workspace.connection);
   const now = useNow();
   const chosen = useObserved(theme);
   const { endpoint, token } = workspace.daemon.address;
@@ -32,7 +32,7 @@ export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
         <Fact name="Opened" value={link.opened === 1 ? "once" : `${link.opened} times`} />
       </dl>
       <div className="cardActions">
-        {link.state === "offline" && <Button onClick={workspace.live.retryNow}>Try now</Button>}
+        {link.state === "offline" && <Button onClick={workspace.connection.retryNow}>Try now</Button>}
         <Button look="danger" onClick={onLeave}>
           Disconnect
         </Button>

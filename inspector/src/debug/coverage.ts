@@ -1,4 +1,4 @@
-/** The coverage matrix as a page in Markdown (docs/coverage.md): what each agent has shown in the tests that drive it. */
+/** The coverage matrix as a page in Markdown (docs/compatibility.mdx): what each agent has shown in the tests that drive it. */
 
 export type Outcome = "yes" | "no" | "fails" | "not tried";
 

@@ -1,6 +1,6 @@
 /** An event in a few words, for a list; and whether it is one of those that were searched for. */
-import type { Event } from "sdk/events";
-import { asRecord } from "../transcript/record";
+import type { Event } from "sandbox-agentd";
+import { asRecord } from "chat/transcript/record";
 
 export function eventText(event: Event): string {
   const data = asRecord(event.data) ?? {};

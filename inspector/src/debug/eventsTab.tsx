@@ -1,11 +1,11 @@
 /** Every event of the session, to filter, to search and to look into. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { Event } from "sdk/events";
-import { Button, IconButton } from "../parts/button";
-import { clockMs, count } from "../parts/format";
-import { Icon } from "../parts/icon";
-import { useObserved } from "../state/observable";
+import type { Event } from "sandbox-agentd";
+import { Button, IconButton } from "chat/parts/button";
+import { clockMs, count } from "chat/parts/format";
+import { Icon } from "chat/parts/icon";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { EventDetail } from "./eventDetail";
 import { eventText, matches } from "./eventText";
@@ -33,7 +33,7 @@ export function EventsTab({ sessionId, sequence }: { sessionId: string; sequence
   const save = async () => {
     setSaving(true);
     try {
-      await saveJsonl(workspace.daemon, sessionId);
+      await saveJsonl(workspace.client, sessionId);
     } finally {
       setSaving(false);
     }

@@ -1,10 +1,10 @@
 /** Everything that this page sent, as it was sent. */
 import { useState } from "react";
 import { asCurl, type LoggedRequest } from "../daemon/requestLog";
-import { Button } from "../parts/button";
-import { CopyButton } from "../parts/copyButton";
-import { clock, duration, plural } from "../parts/format";
-import { useObserved } from "../state/observable";
+import { Button } from "chat/parts/button";
+import { CopyButton } from "chat/parts/copyButton";
+import { clock, duration, plural } from "chat/parts/format";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 
 export function HttpTab() {

@@ -1,9 +1,9 @@
 /** A transcript as a Markdown document. */
-import type { Entry, ToolEntry, Transcript } from "sdk/transcript";
+import type { Entry, ToolEntry, Transcript } from "sandbox-agentd";
 import type { SessionInfo } from "../daemon/types";
-import { dateAndClock, duration, money } from "../parts/format";
-import { commandOf } from "../transcript/commandOf";
-import { messageOf, outcomeOf } from "../transcript/outcome";
+import { dateAndClock, duration, money } from "chat/parts/format";
+import { commandOf } from "chat/transcript/commandOf";
+import { messageOf, outcomeOf } from "chat/transcript/outcome";
 
 export function asMarkdown(transcript: Transcript, info: SessionInfo): string {
   const facts = [info.agent, info.model, info.directory, dateAndClock(info.createdAt)].filter(Boolean).join(" · ");

@@ -1,11 +1,11 @@
 /** Folders that open in place. A file that is dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
-import { IconButton } from "../parts/button";
-import { bytes, count } from "../parts/format";
-import { Icon } from "../parts/icon";
-import { type FileApi, type Folder, MOST_ENTRIES } from "./fileApi";
+import { IconButton } from "chat/parts/button";
+import { bytes, count } from "chat/parts/format";
+import { Icon } from "chat/parts/icon";
+import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
   api: FileApi;
@@ -61,7 +61,7 @@ function Entries({ folder, depth, ...actions }: Actions & { folder: Folder; dept
           <FileRow key={entry.path} entry={entry} depth={depth} {...actions} />
         ),
       )}
-      {folder.isCut && <li className="fileMore">Only the first {count(MOST_ENTRIES)} are shown.</li>}
+      {folder.isCut && <li className="fileMore">Only the first {count(MAX_ENTRIES)} are shown.</li>}
     </ul>
   );
 }

@@ -1,13 +1,14 @@
 /** One file: text in colours, to read and to edit; an image; or, for everything else, its size. */
 import { useEffect, useState } from "react";
-import { CodeText } from "../code/codeText";
-import { languageOf } from "../code/tokens";
-import { Refused, sayWhy } from "../daemon/problem";
+import { CodeText } from "chat/code/codeText";
+import { languageOf } from "chat/code/tokens";
+import { sayWhy } from "chat/state/words";
+import { Problem } from "sandbox-agentd";
 import type { FileEntry } from "../daemon/types";
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
-import { bytes } from "../parts/format";
-import { Notice } from "../parts/notice";
+import { bytes } from "chat/parts/format";
+import { Notice } from "chat/parts/notice";
 import { draftOf, keepDraft } from "./drafts";
 import type { FileApi } from "./fileApi";
 import { FileImage, imageType } from "./fileImage";
@@ -137,7 +138,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
       const written = await api.write(path, new Blob([text], { type: "application/octet-stream" }), etag);
       onSaved({ text, etag: written.etag, size: written.bytesWritten, isCut: false });
     } catch (error) {
-      setConflict(error instanceof Refused && error.status === 412);
+      setConflict(error instanceof Problem && error.status === 412);
       setFailure(sayWhy(error));
       setBusy(false);
     }

@@ -1,10 +1,10 @@
 /** Files of the daemon's machine: a tree, and the file that is open. */
 import { useEffect, useMemo, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Confirm } from "../parts/confirm";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import { useWorkspace } from "../state/workspace";
 import { FileApi, type Folder } from "./fileApi";
 import { FileTree } from "./fileTree";
@@ -19,8 +19,8 @@ interface Drop {
 }
 
 export default function FilesTab({ sessionId }: { sessionId: string | null }) {
-  const { daemon } = useWorkspace();
-  const api = useMemo(() => new FileApi(daemon, sessionId), [daemon, sessionId]);
+  const { client } = useWorkspace();
+  const api = useMemo(() => new FileApi(client, sessionId), [client, sessionId]);
   const [root, setRoot] = useState<Folder | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [open, setOpen] = useState<FileEntry | null>(null);

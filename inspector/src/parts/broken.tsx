@@ -1,6 +1,6 @@
 /** What stands there when the page itself has failed: the sessions go on without it. */
-import { Button } from "./button";
-import { Notice } from "./notice";
+import { Button } from "chat/parts/button";
+import { Notice } from "chat/parts/notice";
 
 export function Broken({ why }: { why: string }) {
   return (

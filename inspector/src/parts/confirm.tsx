@@ -1,5 +1,5 @@
 /** Asks before something is done that cannot be undone. */
-import { Button } from "./button";
+import { Button } from "chat/parts/button";
 import { Dialog } from "./dialog";
 
 interface ConfirmProps {

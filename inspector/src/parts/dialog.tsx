@@ -3,7 +3,7 @@
  * `data-first`: the browser would begin at the button that closes it.
  */
 import { type MouseEvent, type ReactNode, useLayoutEffect, useRef } from "react";
-import { IconButton } from "./button";
+import { IconButton } from "chat/parts/button";
 
 interface Props {
   title: string;

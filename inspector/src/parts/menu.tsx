@@ -1,7 +1,7 @@
 /** A small menu behind a button; closes on a choice, on Escape and on a click elsewhere. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { IconButton } from "./button";
-import { Icon, type IconName } from "./icon";
+import { IconButton } from "chat/parts/button";
+import { Icon, type IconName } from "chat/parts/icon";
 
 export interface MenuItem {
   readonly label: string;

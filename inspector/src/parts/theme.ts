@@ -1,5 +1,5 @@
 /** Dark, light, or what the system says; remembered in this browser. */
-import { Value } from "../state/observable";
+import { Value } from "chat/state/observable";
 
 export type Theme = "auto" | "dark" | "light";
 const KEY = "sandbox-agent.theme";

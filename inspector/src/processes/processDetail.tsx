@@ -1,10 +1,10 @@
 /** One process: the facts, what it wrote, and the way to end it. */
 import { useState } from "react";
 import type { ProcessInfo } from "../daemon/types";
-import { Button, IconButton } from "../parts/button";
-import { clock } from "../parts/format";
+import { Button, IconButton } from "chat/parts/button";
+import { clock } from "chat/parts/format";
 import { useWorkspace } from "../state/workspace";
-import { Terminal } from "../transcript/terminal";
+import { Terminal } from "chat/transcript/terminal";
 import { useProcessLog } from "./useProcessLog";
 
 interface Props {
@@ -15,10 +15,9 @@ interface Props {
 }
 
 export function ProcessDetail({ process, attempt, onClose }: Props) {
-  const { daemon } = useWorkspace();
+  const { processes } = useWorkspace().client;
   const { text, isCut, failure } = useProcessLog(process.id);
   const [busy, setBusy] = useState(false);
-  const path = `/v1/processes/${encodeURIComponent(process.id)}`;
   const act = async (action: () => Promise<unknown>) => {
     setBusy(true);
     await attempt(action);
@@ -35,15 +34,15 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
         <span className="grow" />
         {process.status === "running" ? (
           <>
-            <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => daemon.post(`${path}/stop`))}>
+            <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => processes.stop(process.id))}>
               Stop
             </Button>
-            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => daemon.post(`${path}/kill`))}>
+            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => processes.kill(process.id))}>
               Kill
             </Button>
           </>
         ) : (
-          <Button small icon="trash" disabled={busy} onClick={() => act(() => daemon.delete(path))}>
+          <Button small icon="trash" disabled={busy} onClick={() => act(() => processes.delete(process.id))}>
             Forget
           </Button>
         )}

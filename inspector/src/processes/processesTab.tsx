@@ -1,19 +1,19 @@
 /** Processes of the daemon's machine: what runs and what has ended, what each wrote, and the way to end one. */
 import { type FormEvent, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { ProcessInfo } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
-import { Button } from "../parts/button";
-import { useNow } from "../parts/clock";
-import { bytes, duration } from "../parts/format";
-import { Notice } from "../parts/notice";
+import { Button } from "chat/parts/button";
+import { useNow } from "chat/parts/clock";
+import { bytes, duration } from "chat/parts/format";
+import { Notice } from "chat/parts/notice";
 import { useDirectory } from "../state/directory";
 import { useWorkspace } from "../state/workspace";
 import { ProcessDetail } from "./processDetail";
 import { commandOf, useProcesses } from "./useProcesses";
 
 export default function ProcessesTab({ sessionId }: { sessionId: string | null }) {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const { processes, failure, reload } = useProcesses();
   const directory = useDirectory(sessionId);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -36,7 +36,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
     const words = command.trim();
     if (!words) return;
     void attempt(async () => {
-      const started = await daemon.post<ProcessInfo>("/v1/processes", { command: "sh", args: ["-c", words], cwd: directory });
+      const started = await client.processes.create({ command: "sh", args: ["-c", words], ...(directory && { cwd: directory }) });
       setChosen(started.id);
       setCommand("");
     });

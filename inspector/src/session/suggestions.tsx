@@ -1,8 +1,8 @@
 /** Three things to try, in a session in which nothing was said yet. */
-import type { Suggestion } from "../composer/composer";
+import type { Suggestion } from "chat/composer/composer";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
-import { lastPart } from "../parts/format";
+import { lastPart } from "chat/parts/format";
 
 interface Idea {
   readonly title: string;

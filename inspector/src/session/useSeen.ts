@@ -1,7 +1,7 @@
 /** What is open in a page that is in sight has been seen. */
 import { useEffect } from "react";
 import type { SessionInfo } from "../daemon/types";
-import type { Conversation } from "../state/conversation";
+import type { Conversation } from "chat/state/conversation";
 import { useWorkspace } from "../state/workspace";
 
 export function useSeen(conversation: Conversation, info: SessionInfo | null): void {

@@ -1,7 +1,7 @@
 /** What stands there while no session is open. */
-import { Button } from "../parts/button";
-import { Icon } from "../parts/icon";
-import { useObserved } from "../state/observable";
+import { Button } from "chat/parts/button";
+import { Icon } from "chat/parts/icon";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 
 export function Welcome({ onNew }: { onNew: () => void }) {

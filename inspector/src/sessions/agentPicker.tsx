@@ -1,7 +1,7 @@
 /** Which agent: those that are installed can be chosen, the others can be installed. */
 import { AgentMark } from "../parts/agentMark";
-import { Notice } from "../parts/notice";
-import { useObserved } from "../state/observable";
+import { Notice } from "chat/parts/notice";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { InstallButton } from "./installButton";
 

@@ -1,8 +1,6 @@
-/** An installation, followed step by step: frames named `progress`, then `result` or `problem`. */
-import type { Daemon } from "../daemon/daemon";
-import { type ProblemDetails, Refused } from "../daemon/problem";
-import { frames } from "../daemon/sse";
-import { bytes } from "../parts/format";
+/** An installation, followed step by step. */
+import { bytes } from "chat/parts/format";
+import type { Operations, Progress as Step } from "sandbox-agentd";
 
 export interface Progress {
   readonly words: string;
@@ -10,27 +8,8 @@ export interface Progress {
   readonly part: number | null;
 }
 
-interface Step {
-  stage: string;
-  source?: string;
-  file?: string;
-  bytes?: number;
-  total?: number | null;
-  reason?: string;
-}
-
-export async function install(daemon: Daemon, agent: string, onProgress: (progress: Progress) => void): Promise<void> {
-  const path = `/v1/agents/${encodeURIComponent(agent)}/install`;
-  const answer = await daemon.open(path, { method: "POST", body: {} });
-  // One that is there already, or a daemon that does not tell steps, answers at once.
-  if (!answer.headers.get("content-type")?.startsWith("text/event-stream") || !answer.body) return;
-  for await (const batch of frames(answer.body)) {
-    for (const frame of batch) {
-      if (frame.event === "result") return;
-      if (frame.event === "problem") throw new Refused(JSON.parse(frame.data) as ProblemDetails);
-      if (frame.event === "progress") onProgress(told(JSON.parse(frame.data) as Step));
-    }
-  }
+export async function install(client: Operations, agent: string, onProgress: (progress: Progress) => void): Promise<void> {
+  await client.installAgent(agent, {}, { onProgress: (step) => onProgress(told(step)) });
 }
 
 function told(step: Step): Progress {

@@ -1,15 +1,15 @@
 /** The dialog that makes a session. */
 import { type FormEvent, useEffect, useState } from "react";
-import { sayWhy } from "../daemon/problem";
-import type { CreatedSession, PermissionMode } from "../daemon/types";
-import { Button } from "../parts/button";
+import { sayWhy } from "chat/state/words";
+import type { PermissionMode } from "../daemon/types";
+import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
-import { Notice } from "../parts/notice";
+import { Notice } from "chat/parts/notice";
 import { go } from "../route";
 import type { Offer } from "../state/agentList";
 import { limitsIn } from "../session/limitFields";
-import { PermissionSelect } from "../session/permissionSelect";
-import { useObserved } from "../state/observable";
+import { PermissionSelect } from "chat/session/permissionSelect";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { AgentPicker } from "./agentPicker";
 import { NO_EXTRAS, requestOf } from "./extras";
@@ -49,7 +49,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
     setFailure(null);
     setBusy(true);
     try {
-      const created = await workspace.daemon.post<CreatedSession>("/v1/sessions", {
+      const created = await workspace.client.newSession({
         agent,
         permissionMode,
         ...(directory && { directory }),

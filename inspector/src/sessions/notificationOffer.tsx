@@ -1,6 +1,6 @@
 /** Asks, once, whether a notification should say that a session needs somebody. */
-import { Button } from "../parts/button";
-import { useObserved } from "../state/observable";
+import { Button } from "chat/parts/button";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 
 export function NotificationOffer() {

@@ -1,5 +1,5 @@
 /** Names and values, one pair per line. */
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 
 export type Pair = readonly [name: string, value: string];
 

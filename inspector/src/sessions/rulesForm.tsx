@@ -1,5 +1,5 @@
 /** The rules of a session, one per line; the first that matches decides. */
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { EFFECTS, NO_RULE, PATTERNS, type RuleDraft } from "./rules";
 
 interface Props {

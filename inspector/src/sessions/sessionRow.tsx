@@ -2,8 +2,8 @@
 import { memo, useEffect, useRef } from "react";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
-import { useNow } from "../parts/clock";
-import { ago, lastPart } from "../parts/format";
+import { useNow } from "chat/parts/clock";
+import { ago, lastPart } from "chat/parts/format";
 import { StateBadge } from "../parts/stateBadge";
 import { fragment } from "../route";
 

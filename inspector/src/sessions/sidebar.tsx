@@ -1,10 +1,10 @@
 /** All sessions of the daemon: find one, make one, see which needs you. */
 import type { PanelTab } from "../panel/sidePanel";
-import { Button, IconButton } from "../parts/button";
-import { Icon } from "../parts/icon";
+import { Button, IconButton } from "chat/parts/button";
+import { Icon } from "chat/parts/icon";
 import { Menu } from "../parts/menu";
 import { chooseTheme, isLight, theme } from "../parts/theme";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { rankOf } from "../state/sessionList";
 import { useWorkspace } from "../state/workspace";
 import { LinkBadge } from "./linkBadge";

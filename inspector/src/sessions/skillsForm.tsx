@@ -1,5 +1,5 @@
 /** Where a session's skills come from, one source per line. */
-import { Button, IconButton } from "../parts/button";
+import { Button, IconButton } from "chat/parts/button";
 import { NO_SOURCE, type SourceDraft } from "./skills";
 
 const TYPES: Readonly<Record<SourceDraft["type"], readonly [name: string, example: string]>> = {

@@ -2,9 +2,9 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import type { ListedRule, McpServerInfo, SessionInfo, Skill } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
-import { useNow } from "../parts/clock";
+import { useNow } from "chat/parts/clock";
 import { conditionsOf } from "../sessions/rules";
-import { useObserved } from "../state/observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { LimitMeters } from "../usage/limitMeters";
 import { timesOf } from "../usage/limits";
@@ -14,18 +14,18 @@ import { loadSetup, type Setup } from "./setup";
 const LATER_MS = 700;
 
 export default function SetupTab({ sessionId }: { sessionId: string }) {
-  const { daemon, sessions } = useWorkspace();
+  const { client, sessions } = useWorkspace();
   const info = useObserved(sessions).find((session) => session.sessionId === sessionId);
   const [setup, setSetup] = useState<Setup | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const load = useCallback(async () => {
     try {
-      setSetup(await loadSetup(daemon, sessionId));
+      setSetup(await loadSetup(client, sessionId));
       setFailure(null);
     } catch (error) {
       setFailure(error);
     }
-  }, [daemon, sessionId]);
+  }, [client, sessionId]);
   // Agents tell of their servers while they work; rules and limits change with the session.
   useEffect(() => {
     const timer = window.setTimeout(load, setup === null ? 0 : LATER_MS);

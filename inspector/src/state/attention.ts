@@ -6,7 +6,7 @@
  */
 import type { SessionInfo } from "../daemon/types";
 import { go } from "../route";
-import { Observable } from "./observable";
+import { Observable } from "chat/state/observable";
 
 const KEY = "sandbox-agent.notifications";
 

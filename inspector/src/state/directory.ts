@@ -1,5 +1,5 @@
 /** The directory of a session; undefined without a session. */
-import { useObserved } from "./observable";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "./workspace";
 
 export function useDirectory(sessionId: string | null): string | undefined {

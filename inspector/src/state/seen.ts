@@ -1,6 +1,6 @@
 /** How many events of each session were seen in this browser: what has more is unread. */
 import type { SessionInfo } from "../daemon/types";
-import { Observable } from "./observable";
+import { Observable } from "chat/state/observable";
 
 const KEY = "sandbox-agent.seen";
 const KEPT = 1000;

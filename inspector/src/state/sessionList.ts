@@ -1,18 +1,13 @@
 /** The daemon's sessions, whoever made them: those that need somebody, those that run, then the latest. */
-import type { Daemon } from "../daemon/daemon";
-import type { SessionInfo, SessionNews } from "../daemon/types";
-import { Observable } from "./observable";
-
-interface Page {
-  sessions: SessionInfo[];
-  nextCursor?: string | null;
-}
+import type { SessionNews } from "chat/state/connection";
+import type { Operations, SessionInfo, SessionPage } from "sandbox-agentd";
+import { Observable } from "chat/state/observable";
 
 export class SessionList extends Observable<readonly SessionInfo[]> {
   #byId = new Map<string, SessionInfo>();
   #sorted: readonly SessionInfo[] = [];
 
-  constructor(private readonly daemon: Daemon) {
+  constructor(private readonly client: Operations) {
     super();
   }
 
@@ -28,7 +23,7 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
       const found = new Map<string, SessionInfo>();
       let cursor: string | null | undefined = null;
       do {
-        const page: Page = await this.daemon.get(`/v1/sessions?limit=1000${cursor ? `&cursor=${cursor}` : ""}`);
+        const page: SessionPage = await this.client.listSessions({ limit: 1000, cursor });
         for (const session of page.sessions) found.set(session.sessionId, session);
         cursor = page.nextCursor;
       } while (cursor);

@@ -3,8 +3,8 @@
  * screen; when one breaks, the next is opened.
  */
 import type { Daemon } from "../daemon/daemon";
-import { Refused } from "../daemon/problem";
-import { Observable } from "../state/observable";
+import { Problem } from "sandbox-agentd";
+import { Observable } from "chat/state/observable";
 
 export type LinkState =
   | { readonly kind: "connecting" | "open" | "offline" | "gone" }
@@ -22,9 +22,9 @@ type Frame = { type: "ready" } | { type: "exit"; exitCode: number | null } | { t
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 5000;
 /** So much may wait to be drawn. With more, it is quicker to begin again with the recent output. */
-const MOST_WAITING = 4 << 20;
+const MAX_WAITING = 4 << 20;
 /** The daemon takes 64 KiB at once; a character has up to three bytes. */
-const MOST_TYPED = 16_000;
+const MAX_TYPED = 16_000;
 
 export class TerminalLink extends Observable<LinkState> {
   #state: LinkState = { kind: "connecting" };
@@ -49,9 +49,9 @@ export class TerminalLink extends Observable<LinkState> {
   }
 
   type(text: string): void {
-    if (this.#state.kind === "connecting") this.#early = (this.#early + text).slice(0, MOST_TYPED);
+    if (this.#state.kind === "connecting") this.#early = (this.#early + text).slice(0, MAX_TYPED);
     for (let from = 0; from < text.length; ) {
-      let to = Math.min(from + MOST_TYPED, text.length);
+      let to = Math.min(from + MAX_TYPED, text.length);
       // Both halves of a character go together.
       if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
       this.#say({ type: "input", data: text.slice(from, to) });
@@ -77,7 +77,7 @@ export class TerminalLink extends Observable<LinkState> {
 
   #connect(): void {
     this.#become({ kind: "connecting" });
-    const socket = this.daemon.socket(`/v1/processes/${encodeURIComponent(this.processId)}/terminal/ws`);
+    const socket = this.daemon.socket(this.daemon.client.processes.terminalUrl(this.processId));
     this.#socket = socket;
     let waiting = 0;
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
@@ -87,7 +87,7 @@ export class TerminalLink extends Observable<LinkState> {
       this.screen.write(new Uint8Array(data), () => {
         waiting -= data.byteLength;
       });
-      if (waiting > MOST_WAITING) {
+      if (waiting > MAX_WAITING) {
         this.#socket = null;
         socket.close();
         this.#connect();
@@ -126,10 +126,10 @@ export class TerminalLink extends Observable<LinkState> {
   /** A browser does not tell why an upgrade was refused. */
   async #isGone(): Promise<boolean> {
     try {
-      await this.daemon.poll(`/v1/processes/${encodeURIComponent(this.processId)}`);
+      await this.daemon.polling.processes.get(this.processId);
       return false;
     } catch (error) {
-      return error instanceof Refused && (error.status === 404 || error.status === 403);
+      return error instanceof Problem && (error.status === 404 || error.status === 403);
     }
   }
 

@@ -1,6 +1,6 @@
 /** The limits of a session, and how much of each is used. */
 import type { SessionInfo } from "../daemon/types";
-import { count, duration, money } from "../parts/format";
+import { count, duration, money } from "chat/parts/format";
 
 export type LimitName = keyof NonNullable<SessionInfo["limits"]>;
 

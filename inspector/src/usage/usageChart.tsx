@@ -1,6 +1,6 @@
 /** Tokens of each turn as bars, input below output. */
-import type { TurnEndedEntry } from "sdk/transcript";
-import { count } from "../parts/format";
+import type { TurnEndedEntry } from "sandbox-agentd";
+import { count } from "chat/parts/format";
 
 const [WIDTH, HEIGHT] = [360, 96];
 /** More bars would be too thin to see: the latest are shown. */

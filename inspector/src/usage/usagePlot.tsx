@@ -1,6 +1,6 @@
 /** What each group has cost, as bars; tokens if no cost is known. */
 import type { UsageReport, UsageSum } from "../daemon/types";
-import { count, money } from "../parts/format";
+import { count, money } from "chat/parts/format";
 
 const [WIDTH, HEIGHT] = [640, 140];
 /** More bars would be too thin to see. */

@@ -1,9 +1,9 @@
 /** What a session has used, turn by turn. */
 import { useMemo } from "react";
-import type { Usage } from "sdk/events";
-import type { Entry, TurnEndedEntry } from "sdk/transcript";
-import { clock, count, dateAndClock, duration, money, share } from "../parts/format";
-import { useObserved } from "../state/observable";
+import type { Usage } from "sandbox-agentd";
+import type { Entry, TurnEndedEntry } from "sandbox-agentd";
+import { clock, count, dateAndClock, duration, money, share } from "chat/parts/format";
+import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { UsageChart } from "./usageChart";
 

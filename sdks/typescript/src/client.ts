@@ -16,8 +16,12 @@ export class SandboxAgent extends Operations {
   readonly #daemon: Daemon | null;
   readonly #started: StartedSandbox | null;
 
-  private constructor(options: ConnectOptions, daemon: Daemon | null = null, started: StartedSandbox | null = null) {
-    super(options);
+  /** A client that sends nothing yet. `connect` tries address and token first. */
+  constructor(options: ConnectOptions);
+  /** @internal */
+  constructor(options: ConnectOptions, daemon: Daemon | null, started?: StartedSandbox | null);
+  constructor(options: ConnectOptions, daemon: Daemon | null = null, started: StartedSandbox | null = null) {
+    super(checked(options));
     this.sessions = new Sessions(this, options);
     this.#daemon = daemon;
     this.#started = started;
@@ -25,12 +29,6 @@ export class SandboxAgent extends Operations {
 
   /** Connect to a daemon. Address and token are tried at once, so that a mistake shows here. */
   static async connect(options: ConnectOptions): Promise<SandboxAgent> {
-    if (typeof options?.baseUrl !== "string") {
-      throw new WrongUsage(
-        'say where the daemon is: SandboxAgent.connect({ baseUrl: "http://127.0.0.1:2468", token }), ' +
-          "or let SandboxAgent.start() start one",
-      );
-    }
     const client = new SandboxAgent(options);
     const answer = await client.http.once("sessions.list", { query: { limit: 1 } });
     const page = await client.http.decoded<SessionPage | null>(answer);
@@ -111,4 +109,12 @@ export class SandboxAgent extends Operations {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function checked(options: ConnectOptions): ConnectOptions {
+  if (typeof options?.baseUrl === "string") return options;
+  throw new WrongUsage(
+    'say where the daemon is: SandboxAgent.connect({ baseUrl: "http://127.0.0.1:2468", token }), ' +
+      "or let SandboxAgent.start() start one",
+  );
 }

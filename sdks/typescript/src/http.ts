@@ -276,8 +276,8 @@ export function waitAfter(tries: number, error: unknown): number {
   return asked + growing * (0.5 + Math.random() / 2);
 }
 
-/** Wait; the signal ends it. */
-export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** Wait, at most until somebody wakes it; the signal ends it. */
+export async function pause(milliseconds: number, signal?: AbortSignal, woken?: Promise<void>): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(done, milliseconds);
@@ -288,6 +288,7 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
       else resolve();
     }
     signal?.addEventListener("abort", done);
+    void woken?.then(done);
   });
 }
 

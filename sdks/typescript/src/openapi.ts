@@ -1451,7 +1451,7 @@ export interface paths {
         put?: never;
         /**
          * Say what would happen to a request of an agent, and which rule decides. Nothing is run.
-         * @description An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks for.
+         * @description An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
          */
         post: operations["policy.test"];
         delete?: never;
@@ -3021,7 +3021,7 @@ export interface components {
              */
             node?: string | null;
             /**
-             * @description Let the agent look at the desktop and act on it (docs/computer-use.md).
+             * @description Let the agent look at the desktop and act on it (docs/computer-use.mdx).
              * @default false
              */
             desktop?: boolean;
@@ -3147,7 +3147,7 @@ export interface components {
              */
             node?: string | null;
             /**
-             * @description Let the agent look at the desktop and act on it (docs/computer-use.md).
+             * @description Let the agent look at the desktop and act on it (docs/computer-use.mdx).
              * @default false
              */
             desktop?: boolean;
@@ -3194,6 +3194,11 @@ export interface components {
              * @default false
              */
             command?: boolean;
+            /**
+             * @description `carried`: continue with the conversation that was carried from another machine, even if it lacks the last turns.
+             * @default null
+             */
+            resume?: "carried" | null;
             /**
              * @description Your own id of the message; its item has it as `native_item_id`.
              * @default null

@@ -1,7 +1,7 @@
 /** Processes of the sandbox: start, look, talk to, end. Terminals are processes, too. */
 import { type CallOptions, Http } from "./http.js";
 import type { components, operations } from "./openapi.js";
-import { follow } from "./stream.js";
+import { follow, type StreamOptions } from "./stream.js";
 import { Terminal, type TerminalOptions } from "./terminal.js";
 
 type Schemas = components["schemas"];
@@ -82,10 +82,15 @@ export class Processes {
   }
 
   /** Follow what a process writes, until it has ended. */
-  async *followLogs(processId: string, query: LogsOptions = {}): AsyncGenerator<ProcessLogEntry, void, undefined> {
-    const { signal, ...rest } = query;
+  async *followLogs(
+    processId: string,
+    query: LogsOptions & Pick<StreamOptions, "onConnection"> = {},
+  ): AsyncGenerator<ProcessLogEntry, void, undefined> {
+    const { signal, onConnection, ...rest } = query;
     const call = { path: { process_id: processId }, query: { ...rest, follow: true }, signal };
-    for await (const frame of follow(this.#http, "processes.logs", call)) yield JSON.parse(frame.data) as ProcessLogEntry;
+    for await (const frame of follow(this.#http, "processes.logs", call, { onConnection })) {
+      yield JSON.parse(frame.data) as ProcessLogEntry;
+    }
   }
 
   /** Write to the input of a process, and wait until it is taken. Text, unless an encoding is given. */
@@ -99,8 +104,13 @@ export class Processes {
     return this.#http.json("processes.resize", { path: { process_id: processId }, body: size, ...options });
   }
 
+  /** The address of a terminal's WebSocket, for a client of your own. It holds the token. */
+  terminalUrl(processId: string): string {
+    return this.#http.socketUrl("processes.terminal", { process_id: processId });
+  }
+
   /** Look at the terminal of a process and type into it. Node before 22 needs `options.WebSocket`. */
   terminal(processId: string, options: TerminalOptions = {}): Promise<Terminal> {
-    return Terminal.open(this.#http.socketUrl("processes.terminal", { process_id: processId }), options);
+    return Terminal.open(this.terminalUrl(processId), options);
   }
 }

@@ -18,11 +18,32 @@ export interface Frame {
   readonly data: string;
 }
 
+/** What a stream tells about its connection. */
+export type StreamConnection =
+  | { readonly state: "open" }
+  | {
+      readonly state: "waiting";
+      /** Why there is no connection; null when the daemon ended it. */
+      readonly error: unknown;
+      /** When the next try begins, in milliseconds since 1970. */
+      readonly retryAt: number;
+      /** Try again now. */
+      readonly retry: () => void;
+    };
+
+export interface StreamOptions {
+  /** Is called when a connection opens, and when one was lost or could not be made. */
+  onConnection?: ((connection: StreamConnection) => void) | undefined;
+  /** Whether a new connection begins with what the lost one missed; true unless given. */
+  resume?: boolean | undefined;
+}
+
 /**
  * Frames of a stream, each once. It ends when the caller stops reading, or when the daemon says that nothing more comes;
  * a connection that merely ends is a reason to ask again.
  */
-export async function* follow(http: Http, operation: Operation, call: Call, after?: number): AsyncGenerator<Frame> {
+export async function* follow(http: Http, operation: Operation, call: Call, options: StreamOptions & { after?: number | undefined } = {}): AsyncGenerator<Frame> {
+  const { after, onConnection, resume = true } = options;
   let last = after;
   let tries = 0;
   let failingSince: number | null = null;
@@ -33,13 +54,14 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
       const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
       const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
       if (answer.status === 204) return;
+      onConnection?.({ state: "open" });
       for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
         tries = 0;
         failingSince = null;
         if (frame.name === "end") return;
         // A message that is streamed again begins anew: what was seen is left out.
         if (frame.id !== null && last !== undefined && frame.id <= last) continue;
-        last = frame.id ?? last;
+        if (resume) last = frame.id ?? last;
         if (frame.data !== "") yield frame;
       }
     } catch (error) {
@@ -56,7 +78,11 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
         cause: failure,
       });
     }
-    await pause(waitAfter(tries, failure), call.signal);
+    const wait = waitAfter(tries, failure);
+    const woken = new Promise<void>((resolve) => {
+      onConnection?.({ state: "waiting", error: failure, retryAt: Date.now() + wait, retry: resolve });
+    });
+    await pause(wait, call.signal, woken);
     tries += 1;
   }
 }
@@ -81,11 +107,14 @@ export async function* followOnce(http: Http, operation: Operation, call: Call):
 export async function* followSession(
   http: Http,
   sessionId: string,
-  options: { offset?: number | undefined; includeRaw?: boolean | undefined; signal?: AbortSignal | undefined },
+  options: { offset?: number | undefined; includeRaw?: boolean | undefined; signal?: AbortSignal | undefined } & Pick<
+    StreamOptions,
+    "onConnection"
+  >,
 ): AsyncGenerator<Event> {
-  const { offset, includeRaw, signal } = options;
+  const { offset, includeRaw, signal, onConnection } = options;
   const call = { path: { session_id: sessionId }, query: { offset, includeRaw }, signal };
-  for await (const frame of follow(http, "sessions.events_sse", call, offset)) {
+  for await (const frame of follow(http, "sessions.events_sse", call, { after: offset, onConnection })) {
     const event = eventOf(frame);
     yield event;
     if (event.type === "session.ended") return;

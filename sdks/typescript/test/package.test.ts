@@ -18,7 +18,7 @@ import { COMMAND, ROOT, temporaryFolder, TestDaemon, TOKEN } from "./daemons.js"
 
 const run = promisify(execFile);
 const SDK = fileURLToPath(new URL("..", import.meta.url));
-const PAGES = ["docs/sdk-typescript.md", "docs/custom-tools.md"];
+const PAGES = ["docs/sdk-typescript.mdx", "docs/custom-tools.mdx"];
 const PAGE = PAGES.map((page) => readFileSync(join(ROOT, page), "utf8")).join("\n");
 const SNIPPETS = [...PAGE.matchAll(/^```ts\n([^]*?)^```$/gm)].map((found) => found[1] ?? "");
 

@@ -341,6 +341,20 @@ class Launch(Struct, frozen=True):
     """The agent asks through our own programs: the runtime listens for them (see `amp`)."""
 
 
+class KeptFiles(Struct, frozen=True):
+    """A conversation in files of its own: those below `root` that match `pattern`. They are lines that the agent appends."""
+
+    root: Path
+    pattern: str
+
+
+class KeptByProgram(Struct, frozen=True):
+    """A conversation among others in the agent's database. Its program prints it, and reads it from a file, the last argument."""
+
+    export: list[str]
+    import_: list[str]
+
+
 class Agent(ABC):
     """The facts about one agent. Instances hold no state: the registry keeps one of each."""
 
@@ -376,11 +390,11 @@ class Agent(ABC):
     makes_in_git: ClassVar[tuple[str, ...]] = ()
     """Files that it creates in the `.git` of the user's repository: removed unless they existed before."""
     notes: ClassVar[tuple[str, ...]] = ()
-    """What a user should know before choosing this agent; for docs/agents.md."""
+    """What a user should know before choosing this agent; for docs/agents/."""
     reads_from_workspace: ClassVar[str] = ""
-    """The settings it reads from its working directory; for docs/security.md."""
+    """The settings it reads from its working directory; for docs/security.mdx."""
     unasked: ClassVar[str] = ""
-    """What it does without asking, so that no rule can stop it; for docs/permissions.md."""
+    """What it does without asking, so that no rule can stop it; for docs/permissions.mdx."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:
@@ -398,6 +412,10 @@ class Agent(ABC):
 
     def choose_native_id(self, world: World) -> str | None:
         """A conversation id of our choice, for agents that let the client choose it."""
+        return None
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles | KeptByProgram | None:
+        """Where this machine has what the agent needs to resume a conversation; None if it is elsewhere, or unknown."""
         return None
 
     def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:

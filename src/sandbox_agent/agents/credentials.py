@@ -73,7 +73,7 @@ class KeyFile(Struct, frozen=True):
     read: Callable[[bytes], Iterator[Credential]]
     """Raises `msgspec.DecodeError` or `ValueError` if the content is not what the agent writes."""
     about: str = ""
-    """What the file holds, if its name does not say so; for docs/credentials.md."""
+    """What the file holds, if its name does not say so; for docs/credentials.mdx."""
 
     def path(self, environ: Mapping[str, str], home: Path) -> Path:
         moved = environ.get(self.folder_variable)

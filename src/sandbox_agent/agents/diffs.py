@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..schema.world import FileState
 
 CONTEXT = 3
-MOST_COMPARED = 1_000_000
+MAX_COMPARED = 1_000_000
 """The limit for comparing line by line: old lines times new lines. Above it, all lines from the first to the
 last change are replaced as a whole. Such a diff is longer than necessary, but correct.
 """
@@ -26,6 +26,13 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 class DoesNotFit(ValueError):
     """A diff that cannot be applied to this text."""
+
+
+def changed_lines(diff: str) -> tuple[int, int]:
+    """How many lines a diff adds and deletes."""
+    lines = diff.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    return added, sum(line.startswith("-") and not line.startswith("---") for line in lines)
 
 
 class Hunk(Struct, frozen=True):
@@ -134,7 +141,7 @@ def _hunks(old: str, new: str) -> Iterator[Hunk]:
     a, b = a[first : len(a) - last], b[first : len(b) - last]
     before, behind = start - first, end - last
     matcher = difflib.SequenceMatcher(None, a, b)
-    if (len(a) - before - behind) * (len(b) - before - behind) > MOST_COMPARED:
+    if (len(a) - before - behind) * (len(b) - before - behind) > MAX_COMPARED:
         whole = [
             ("equal", 0, before, 0, before),
             ("replace", before, len(a) - behind, before, len(b) - behind),

@@ -19,7 +19,7 @@ RequestId = int | str
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """How many requests of one side may wait for their answers."""
 
 
@@ -144,7 +144,7 @@ class Rpc(Generic[Purpose, Incoming]):
 
     def expect(self, id: RequestId, purpose: Purpose) -> None:
         """Expect an answer to this request; a recorded client chooses its own id."""
-        if len(self._purposes) >= MOST_WAITING:
+        if len(self._purposes) >= MAX_WAITING:
             del self._purposes[next(iter(self._purposes))]
         self._purposes[id] = purpose
 
@@ -170,7 +170,7 @@ class Rpc(Generic[Purpose, Incoming]):
         """Pass a request to its handler. A request that cannot be understood or shown is refused, because the
         agent waits for an answer.
         """
-        if len(self.open_requests) >= MOST_WAITING:
+        if len(self.open_requests) >= MAX_WAITING:
             self.refuse(call.id, "too many requests wait for an answer")
             return
         try:

@@ -7,6 +7,7 @@ keywords it answers to.
 from __future__ import annotations
 
 import base64
+import glob
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,7 @@ from .base import (
     Conversation,
     Decided,
     Files,
+    KeptFiles,
     Launch,
     Listed,
     Place,
@@ -459,3 +461,6 @@ class Mock(Agent):
 
     def choose_native_id(self, world: World) -> str | None:
         return world.make_id("mck")
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles:
+        return KeptFiles(place.data_dir / "mock", f"{glob.escape(native_id)}.jsonl")

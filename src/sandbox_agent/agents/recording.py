@@ -1,6 +1,6 @@
 """A recording of a real agent, line by line.
 
-The format (docs/recordings.md): one JSON object per line, `{"dir", "t", "msg"}`; `dir` is `in` (client to
+The format (docs/contributing/recordings.mdx): one JSON object per line, `{"dir", "t", "msg"}`; `dir` is `in` (client to
 agent), `out` (agent to client), `cmd` (a process started), `exit`, `err` (a line of stderr) or `note`.
 """
 

@@ -14,7 +14,7 @@ import msgspec
 from ..schema.sessions import SessionInfo
 from .call import EventHead, EventPage
 from .failures import WrongUsage
-from .output import console, print_json, print_rows, say, wants_json, written
+from .output import can_draw, console, print_json, print_rows, say, wants_json, written
 from .remote import Call, Remote, find_address, session_path
 
 PAGE = "1000"
@@ -142,7 +142,7 @@ def _confirmed(count: int) -> bool:
 
 
 def _with_progress(sessions: list[SessionInfo]) -> Iterator[SessionInfo]:
-    if not sys.stderr.isatty():
+    if not (sys.stderr.isatty() and can_draw()):
         yield from sessions
         return
     from rich.progress import track

@@ -22,7 +22,7 @@ from ..files.unpacking import unpack
 from ..files.vault import Vault
 from ..schema.files import FileStat
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
-from .output import console, say, written
+from .output import can_draw, console, say, written
 from .remote import Remote, find_address
 from .request import PIECE_BYTES
 
@@ -156,7 +156,7 @@ def _everywhere() -> Roots:
 @contextlib.contextmanager
 def _progress(name: str, size: int | None) -> Iterator[Shown]:
     """A bar on a terminal, otherwise a line at the end."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and can_draw():
         with _bar(name, size) as shown:
             yield shown
         return

@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from ..agents import AGENTS
 from ..agents.base import Agent
 from ..agents.credentials import Credential
+from ..agents.unknown import unknown_agent
 from ..runtime.credentials import find_credentials, has_credentials
 from .failures import WrongUsage
 from .output import print_json, print_rows, say, wants_json
@@ -78,7 +79,7 @@ def _chosen(name: str | None) -> list[Agent]:
     if name is None:
         return list(AGENTS.values())
     if name not in AGENTS:
-        raise WrongUsage(f"no agent is called {name}; the agents are {', '.join(AGENTS)}")
+        raise WrongUsage(unknown_agent(name, AGENTS))
     return [AGENTS[name]]
 
 

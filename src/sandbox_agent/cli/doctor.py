@@ -27,7 +27,7 @@ from ..runtime.credentials import find_credentials
 from ..runtime.programs import Programs
 from .credentials import how_to_log_in
 from .failures import CommandFailed
-from .output import console, print_json, size, wants_json
+from .output import can_draw, console, print_json, size, wants_json
 from .remote import Remote, find_address
 from .state import data_dir, lock_holder, running_daemon
 
@@ -143,7 +143,7 @@ def _sources() -> Finding:
     settings = read_npm_settings(os.environ)
     if settings.registry is None:
         todo = (
-            "if the publishers cannot be reached, set npm_config_registry or use a mirror (docs/install.md)"
+            "if the publishers cannot be reached, set npm_config_registry or use a mirror (docs/install.mdx)"
         )
         return Finding(
             "sources", "ok", "agents are downloaded from their publishers; there are no npm settings", todo
@@ -201,11 +201,18 @@ def _credentials(agent: Agent, program: Path | None) -> Iterator[Finding]:
 
 
 def _show(found: list[Finding]) -> None:
-    from rich.text import Text
-
-    terminal = console()
     for one in found:
         mark = {"ok": "✓", "warning": "!", "broken": "✗"}[one.state]
-        terminal.print(Text.assemble((mark, STYLES[one.state]), f" {one.about:<14} {one.detail}"))
+        _print((mark, STYLES[one.state]), (f" {one.about:<14} {one.detail}", ""))
         if one.todo:
-            terminal.print(Text(f"  {'':<14} → {one.todo}", style="dim"))
+            _print((f"  {'':<14} → {one.todo}", "dim"))
+
+
+def _print(*parts: tuple[str, str]) -> None:
+    """A line of texts, each with its style."""
+    if not can_draw():
+        print("".join(text for text, _ in parts))
+        return
+    from rich.text import Text
+
+    console().print(Text.assemble(*parts))

@@ -26,6 +26,17 @@ class WrongUsage(CommandFailed):
     exit_code = 2
 
 
+class ExtraMissing(CommandFailed):
+    """The command draws on the terminal, and only the daemon's requirements are installed."""
+
+    packages = frozenset({"rich", "shtab"})
+
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f"this command needs the extra `cli` ({package} is missing): pip install 'sandbox-agentd[cli]'"
+        )
+
+
 class ProblemAnswered(CommandFailed):
     """The daemon answered with a problem (RFC 9457)."""
 

@@ -15,6 +15,7 @@ import msgspec
 
 from .. import __version__
 from ..agents import AGENTS
+from ..agents.unknown import unknown_agent
 from ..client.call import segment
 from ..config import PREFIX, from_environment
 from ..errors import SandboxAgentError
@@ -70,7 +71,7 @@ def _body(args: argparse.Namespace) -> dict[str, object]:
 def _install_here(installer: Installer, args: argparse.Namespace, name: str, tell: Tell) -> Installed:
     agent = AGENTS.get(name)
     if agent is None:
-        raise WrongUsage(f"no agent is called {name}; the agents are {', '.join(AGENTS)}")
+        raise WrongUsage(unknown_agent(name, AGENTS))
     if not agent.executables:
         return Installed(True, __version__, sys.executable, "built-in")
     try:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..install.progress import Progress
-from .output import console, say
+from .output import can_draw, console, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -33,16 +33,16 @@ class Display:
             self._bars.stop()
 
     def tell(self, progress: Progress) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and can_draw():
             self._draw(progress)
         elif (text := self._text(progress)) != self._last:
             self._last = text
             say(text)
 
     def _text(self, progress: Progress) -> str:
-        what = f" {progress.file}" if progress.file else ""
+        file = f" {progress.file}" if progress.file else ""
         why = f": {progress.reason}" if progress.reason else ""
-        return f"{self._agent}: {progress.stage}{what}{_where(progress)}{why}"
+        return f"{self._agent}: {_step(progress, file)}{why}"
 
     def _draw(self, progress: Progress) -> None:
         if self._bars is None:
@@ -54,12 +54,26 @@ class Display:
             self._bars.console.print(self._text(progress), style="dim", markup=False)
         total = progress.total if progress.stage == "downloading" else None
         # Short, to leave room for the bar.
-        brief = f"{self._agent}: {progress.stage}{_where(progress)}"
+        brief = f"{self._agent}: {_step(progress)}"
         self._bars.update(self._task, description=brief, completed=progress.bytes, total=total, refresh=True)
 
 
-def _where(progress: Progress) -> str:
-    return f" from {progress.source}" if progress.source else ""
+def _step(progress: Progress, file: str = "") -> str:
+    """For example `downloading claude.tgz from npm`."""
+    source = progress.source or "the source"
+    match progress.stage:
+        case "waiting":
+            return "waiting for another installation"
+        case "asking":
+            return f"asking {source} for the version"
+        case "downloading":
+            return f"downloading{file} from {source}"
+        case "unpacking":
+            return f"unpacking{file}"
+        case "checking":
+            return "checking that it runs"
+        case "failed":
+            return f"{source} failed"
 
 
 def _bars() -> Bars:

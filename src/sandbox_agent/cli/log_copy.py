@@ -29,7 +29,7 @@ from ..store.opening import (
 )
 from ..store.shared import Fenced, LogWentBack, NameTaken, OutcomeUnknown, SharedStore
 from .failures import CommandFailed, WrongUsage
-from .output import console, print_json, say, wants_json
+from .output import can_draw, console, print_json, say, wants_json
 
 if TYPE_CHECKING:
     from ..store.postgres import PostgresStore
@@ -63,7 +63,7 @@ def _copied(args: argparse.Namespace) -> Copied:
             "one of the two logs must be in PostgreSQL and the other in SQLite: copy a data directory as files, "
             "and a database with pg_dump"
         )
-    with _progress(is_shown=sys.stderr.isatty() and not wants_json(args)) as tell:
+    with _progress(is_shown=sys.stderr.isatty() and can_draw() and not wants_json(args)) as tell:
         to = _to_postgres if target.startswith(POSTGRES) else _to_sqlite
         return to(source, target, args, tell)
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from .command_line import parse
-from .failures import INTERRUPTED, CommandFailed
+from .failures import INTERRUPTED, CommandFailed, ExtraMissing
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,6 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandFailed as failure:
         _tell(failure, as_json=getattr(args, "json", False))
         return failure.exit_code
+    except ModuleNotFoundError as missing:
+        if (package := (missing.name or "").partition(".")[0]) not in ExtraMissing.packages:
+            raise
+        _tell(ExtraMissing(package), as_json=getattr(args, "json", False))
+        return ExtraMissing.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import importlib.util
 import os
 import shutil
 import sys
@@ -16,7 +18,7 @@ import msgspec
 from .failures import CommandFailed
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, ConsoleOptions
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
@@ -43,7 +45,7 @@ COLUMNS = {
     "entries": ("name", "entryType", "size", "modified", "linkTarget"),
     "hits": ("path", "line", "text"),
     "files": ("status", "path", "additions", "deletions", "size"),
-    "commands": ("name", "argumentHint", "description"),
+    "commands": ("name", "arguments", "description"),
     "toolCalls": ("call_id", "name", "arguments"),
     "servers": ("name", "state", "tools", "error"),
     "skills": ("name", "description", "source", "commit"),
@@ -62,6 +64,9 @@ COLUMNS = {
         "expired",
     ),
     "parts": ("kind", "text", "effect", "list", "index", "why"),
+    "windows": ("id", "title", "x", "y", "width", "height", "isActive"),
+    "recordings": ("id", "status", "fileName", "bytes", "startedAt", "endedAt"),
+    "nodes": ("name", "state", "version", "startedAt", "lastSeenAt", "asked"),
 }
 PATHS = ("path", "directory")
 CELL_WIDTH = 120
@@ -76,6 +81,12 @@ def wants_json(args: argparse.Namespace) -> bool:
 
 def no_color() -> bool:
     return bool(os.environ.get("NO_COLOR"))
+
+
+@functools.cache
+def can_draw() -> bool:
+    """Whether the extra `cli` is installed. Without it, tables are plain text and there are no progress bars."""
+    return importlib.util.find_spec("rich") is not None
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -144,7 +155,9 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
     if isinstance(value, list):  # a whole directory
         value = {"entries": value}
     lists = [name for name in COLUMNS if isinstance(value, dict) and isinstance(value.get(name), list)]
-    if lists:
+    if lists and "state" in value:
+        print_state(value, lists)
+    elif lists:
         name = lists[0]
         if name == "parts":
             print_facts({key: fact for key, fact in value.items() if key not in ("parts", "rule")})
@@ -159,15 +172,32 @@ def print_answer(answer: bytes, args: argparse.Namespace) -> None:
         print(cell(value))
 
 
-def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty: str) -> None:
-    from rich.table import Table
+def print_state(value: dict[str, Any], lists: Sequence[str]) -> None:
+    """Print the facts of something, then what belongs to it."""
+    print_facts({name: fact for name, fact in value.items() if name not in lists})
+    for name in lists:
+        rows = value[name]
+        print(f"\n{heading(name)}:")
+        print_rows(list(rows[0]) if rows else (), rows, empty=f"no {heading(name)}")
 
+
+def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty: str) -> None:
     found = list(rows)
     if not found:
         say(empty)
         return
     # Leave out empty columns.
     shown = [name for name in columns if any(row.get(name) not in (None, "") for row in found)]
+    if not can_draw():
+        _print_plain(
+            [
+                [heading(name) for name in shown],
+                *([_column(name, row.get(name)) for name in shown] for row in found),
+            ]
+        )
+        return
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in shown:
         table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
@@ -188,7 +218,14 @@ def print_table(table: Table) -> None:
         print(line.rstrip())
 
 
-def _column(name: str, value: object) -> RenderableType:
+def _print_plain(lines: Sequence[Sequence[str | PathCell]]) -> None:
+    texts = [[str(cell).replace(r"\[", "[") for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for line in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _column(name: str, value: object) -> str | PathCell:
     match value:
         case str() if name in PATHS:
             return PathCell(value)
@@ -207,6 +244,9 @@ class PathCell:
         # A program that reads the table does not expand `~`.
         shortened = path.startswith(f"{home}/") and sys.stdout.isatty()
         self._text = _visible("~" + path[len(home) :] if shortened else path)
+
+    def __str__(self) -> str:
+        return self._text
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         from rich.measure import Measurement
@@ -229,6 +269,9 @@ def cut_in_the_middle(text: str, width: int) -> str:
 
 
 def print_facts(facts: dict[str, Any]) -> None:
+    if not can_draw():
+        _print_plain([(heading(name), cell(value)) for name, value in facts.items() if value is not None])
+        return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -417,7 +417,7 @@ def _add_install(commands: Subparsers[Parser]) -> None:
         "install-agent",
         "Install an agent or all agents.",
         "install:install",
-        more="Installs into the data directory, from the publisher, the npm registry or a mirror (docs/install.md)."
+        more="Installs into the data directory, from the publisher, the npm registry or a mirror (docs/install.mdx)."
         "\nWith --endpoint, that daemon installs it on its own machine.",
         examples="sandbox-agent install-agent claude\nsandbox-agent install-agent all\n"
         "sandbox-agent install-agent codex --version latest\n"
@@ -513,7 +513,7 @@ def _add_translate(commands: Subparsers[Parser]) -> None:
         "agent", metavar="AGENT", help=f"Agent that was recorded: {', '.join(AGENT_NAMES)}."
     )
     translate.add_argument(
-        "file", metavar="FILE", help="The recording (docs/recordings.md); `-` reads stdin."
+        "file", metavar="FILE", help="The recording (docs/contributing/recordings.mdx); `-` reads stdin."
     )
     translate.add_argument(
         "--include-raw", action="store_true", help="Include the native payload of each event."

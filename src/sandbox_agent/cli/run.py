@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         session = open_session(remote, whose, args)
         sent = _send(remote, session, prompt, args)
         if sent["queued"]:
-            say("another turn is running; waiting for it to end")
+            say(_why_queued(remote, session.id))
         as_events = bool(getattr(args, "json", False))
         turn = Turn(remote, session.id, sent["turnId"], as_events=as_events, timeout=timeout)
         # A second Ctrl-C exits at once.
@@ -79,6 +79,15 @@ def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace
             with contextlib.suppress(CommandFailed):
                 remote.send(call("DELETE", session_path(session.id)))
         raise
+
+
+def _why_queued(remote: Remote, session_id: str) -> str:
+    """A turn that waits for an answer may never end by itself, so say where the request is."""
+    if remote.get(session_path(session_id))["state"] != "requires_action":
+        return "another turn is running; waiting for it to end"
+    return (
+        f"another turn waits for an answer: `sandbox-agent sessions show {session_id}` shows how to give it"
+    )
 
 
 def _suspend(remote: Remote, session_id: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ..agents import TRANSLATORS
+from ..agents.unknown import unknown_agent
 from ..session.player import Played
 from ..session.player import translate as translate_lines
 from .failures import CommandFailed, WrongUsage
@@ -19,7 +20,7 @@ from .output import say, write_line
 def translate(args: argparse.Namespace) -> int:
     agent = TRANSLATORS.get(args.agent)
     if agent is None:
-        raise WrongUsage(f"no agent is called {args.agent}; the agents are {', '.join(TRANSLATORS)}")
+        raise WrongUsage(unknown_agent(args.agent, TRANSLATORS))
     lines = _Lines(_read(args.file))
     is_empty = True
     try:

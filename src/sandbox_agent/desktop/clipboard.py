@@ -14,7 +14,7 @@ PROPERTY_NOTIFY, SELECTION_CLEAR, SELECTION_REQUEST, SELECTION_NOTIFY = 28, 29, 
 ATOM = 4
 STRING = 31
 ANSWER_SECONDS = 2.0
-MOST_READ = 4 << 20
+MAX_READ = 4 << 20
 NAMES: dict[Selection, str] = {"clipboard": "CLIPBOARD", "primary": "PRIMARY"}
 
 
@@ -82,7 +82,7 @@ class Clipboard:
 
     async def _receive(self) -> bytes:
         atoms = self._atoms
-        found = await self._x.property(self._window, atoms.place, MOST_READ, delete=True)
+        found = await self._x.property(self._window, atoms.place, MAX_READ, delete=True)
         if found is None or found.type != atoms.incr:
             return found.data if found is not None else b""
         # A long text comes in pieces: each is there when the property changes, and an empty one is the last.
@@ -90,14 +90,14 @@ class Clipboard:
         while True:
             while await self._events.get() != PROPERTY_NOTIFY:
                 pass
-            piece = await self._x.property(self._window, atoms.place, MOST_READ, delete=True)
+            piece = await self._x.property(self._window, atoms.place, MAX_READ, delete=True)
             if piece is None:
                 continue
             if not piece.data:
                 return bytes(data)
             data += piece.data
-            if len(data) > MOST_READ:
-                raise PayloadTooLarge(f"the clipboard has more than {MOST_READ} bytes", limit=MOST_READ)
+            if len(data) > MAX_READ:
+                raise PayloadTooLarge(f"the clipboard has more than {MAX_READ} bytes", limit=MAX_READ)
 
     # -- events ---------------------------------------------------------------------------------
 

@@ -72,14 +72,14 @@ class Desktop:
         self._world = world
         self._running: Running | None = None
         self._change: DesktopState | None = None
-        """`starting` or `stopping` while it is so."""
+        """Set while the desktop is starting or stopping."""
         self._error: DesktopError | None = None
-        """Why it ended by itself, or did not start."""
+        """Why the desktop ended unexpectedly, or did not start."""
         self._changing = asyncio.Lock()
         self._guests = 0
         """Agents that have tools for it."""
         self._is_for_guests = False
-        """It was started by such a tool, and nobody else has asked for it."""
+        """Whether an agent's tool started it and nobody else has asked for it."""
         self.recordings = Recordings(folder / "recordings", processes, world)
         self.view = LiveView(processes)
 
@@ -145,7 +145,7 @@ class Desktop:
         number: int | None = None,
         recording_fps: int = DEFAULT_FPS,
     ) -> DesktopStatus:
-        """A desktop that runs already stays as it is."""
+        """Start the desktop. One that is already running stays as it is."""
         self._is_for_guests = False
         return await self._started(DisplaySpec(width, height, dpi, number), recording_fps)
 
@@ -226,7 +226,7 @@ class Desktop:
         return self.display
 
     async def leave(self, launched: Collection[str]) -> None:
-        """The agent is gone: so is what it launched, and the desktop that only agents wanted."""
+        """End what an agent launched, and the desktop too if only agents were using it."""
         self._guests -= 1
         if self._is_for_guests and not self._guests:
             await self.stop()

@@ -1,4 +1,4 @@
-"""An X server without a screen (Xvfb) and its window manager. Only who has the cookie can connect, and there is no TCP port."""
+"""An X server without a screen (Xvfb) and its window manager. Connecting takes the cookie, and there is no TCP port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ START_SECONDS = 20.0
 POLL_SECONDS = 0.02
 SOCKETS = "/tmp/.X11-unix"  # noqa: S108 - where every X server and client looks
 ANY_HOST = b"\xff\xff"
-TOLD_BYTES = 2000
+MAX_ERROR_BYTES = 2000
 
 
 class DisplaySpec(Struct, frozen=True):
@@ -90,18 +90,20 @@ class Display:
         try:
             async with asyncio.timeout(START_SECONDS):
                 while not server.exited.is_set():
-                    said = b"".join(
+                    first_line = b"".join(
                         entry.data for entry in log.read(Place(0), 64) if entry.stream == "stdout"
                     )
-                    if said.endswith(b"\n") and said.strip().isdigit():
-                        return int(said)
+                    if first_line.endswith(b"\n") and first_line.strip().isdigit():
+                        return int(first_line)
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             raise DesktopRuntimeFailed(f"Xvfb did not start in {START_SECONDS:g} s") from None
-        told = b"".join(entry.data for entry in log.read(Place(0), TOLD_BYTES)).decode("utf-8", "replace")
-        if "already active" in told:
+        output = b"".join(entry.data for entry in log.read(Place(0), MAX_ERROR_BYTES)).decode(
+            "utf-8", "replace"
+        )
+        if "already active" in output:
             raise DesktopInvalidAction(f"display :{self._spec.number} is in use", field="displayNum")
-        raise DesktopRuntimeFailed(f"Xvfb did not start: {told.strip()}")
+        raise DesktopRuntimeFailed(f"Xvfb did not start: {output.strip()}")
 
     async def _wait_for_manager(self, manager: Process) -> None:
         ready = await self.x.atom("_NET_SUPPORTING_WM_CHECK")

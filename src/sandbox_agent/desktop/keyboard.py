@@ -23,10 +23,10 @@ BORROW_SECONDS = 0.5
 """How long a borrowed key keeps its symbol."""
 NEW_SYMBOL_SECONDS = 0.02
 """How long programs get to read a changed layout."""
-MOST_KEYS = 8
-MOST_MS = 600_000
+MAX_KEYS = 8
+MAX_MS = 600_000
 SETTLE_EVERY = 32
-"""Characters after which the server gets time to catch up."""
+"""How many characters to type before the server gets time to catch up."""
 
 
 class Stroke(NamedTuple):
@@ -43,7 +43,7 @@ class Keyboard:
 
     async def type(self, text: str, delay_ms: int) -> DesktopDone:
         symbols = [_typed(character, text) for character in text]
-        if len(text) * delay_ms > MOST_MS:
+        if len(text) * delay_ms > MAX_MS:
             raise DesktopInvalidAction("typing this would take longer than ten minutes", field="delayMs")
         async with self._typing:
             await self._read_layout()
@@ -163,8 +163,8 @@ def _parts(name: str) -> list[str]:
     parts = [part for part in (*head.split("+"), last) if part] if last else []
     if plus and not last:
         parts = [*(part for part in head.rstrip("+").split("+") if part), "+"]
-    if len(parts) > MOST_KEYS:
-        raise DesktopInvalidAction(f"a combination has at most {MOST_KEYS} keys", field="key")
+    if len(parts) > MAX_KEYS:
+        raise DesktopInvalidAction(f"a combination has at most {MAX_KEYS} keys", field="key")
     return parts
 
 

@@ -17,7 +17,7 @@ from .display import Display
 START_SECONDS = 20.0
 POLL_SECONDS = 0.02
 PIECE_BYTES = 64 << 10
-MOST_VIEWERS = 32
+MAX_VIEWERS = 32
 
 
 class LiveView:
@@ -86,8 +86,8 @@ class LiveView:
     def viewer(self) -> Viewer:
         if self._running() is None:
             raise Conflict("the live view is not started")
-        if self._viewers >= MOST_VIEWERS:
-            raise Conflict(f"there are already {MOST_VIEWERS} viewers", limit=MOST_VIEWERS)
+        if self._viewers >= MAX_VIEWERS:
+            raise Conflict(f"there are already {MAX_VIEWERS} viewers", limit=MAX_VIEWERS)
         return Viewer(self)
 
     async def connect(self, socket: Socket) -> None:

@@ -19,7 +19,7 @@ CONVERT_MS = 30_000
 BAND_ROWS = 128
 LEVEL = 3
 """Screens are flat: a higher level takes longer and saves little."""
-MOST_AT_ONCE = 2
+MAX_AT_ONCE = 2
 
 
 class Frame(Struct, frozen=True):
@@ -44,8 +44,8 @@ class Pictures:
         self._x = x
         self._processes = processes
         self._folder = folder
-        self._turn = asyncio.Semaphore(MOST_AT_ONCE)
-        """A frame takes tens of megabytes."""
+        self._turn = asyncio.Semaphore(MAX_AT_ONCE)
+        """Limits the frames in memory, each of which takes tens of megabytes."""
         self._count = 0
 
     async def take(

@@ -1,6 +1,6 @@
 """Recordings of the screen, made by ffmpeg.
 
-A recording is written in fragments that play by themselves: one that was cut, even by `kill -9`, plays up to there.
+A recording is written in fragments that can each be played, so one that was cut short, even by `kill -9`, plays up to that point.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .display import Display
 
 logger = logging.getLogger("sandbox_agent.desktop")
 
-MOST_RECORDINGS = 100
-MOST_BYTES = 2 << 30
+MAX_RECORDINGS = 100
+MAX_BYTES = 2 << 30
 STOP_SECONDS = 10.0
 BEGIN_SECONDS = 30.0
 POLL_SECONDS = 0.02
@@ -116,9 +116,9 @@ class Recordings:
             records = await self._loaded()
             if self._active is not None:
                 raise Conflict(f"{self._active[0].id} is being recorded", id=self._active[0].id)
-            if len(records) >= MOST_RECORDINGS:
+            if len(records) >= MAX_RECORDINGS:
                 raise Conflict(
-                    f"there are {MOST_RECORDINGS} recordings: delete some first", limit=MOST_RECORDINGS
+                    f"there are {MAX_RECORDINGS} recordings: delete some first", limit=MAX_RECORDINGS
                 )
             self._last_number += 1
             record = Record(self._last_number, self._world.now())
@@ -143,7 +143,7 @@ class Recordings:
         argv += ["-preset", "ultrafast", "-tune", "zerolatency"] if argv[-1] == "libx264" else []
         argv += ["-pix_fmt", "yuv420p", "-g", str(fps)]
         argv += ["-movflags", "frag_keyframe+empty_moov+default_base_moof", "-flush_packets", "1"]
-        argv += ["-fs", str(MOST_BYTES), str(video)]
+        argv += ["-fs", str(MAX_BYTES), str(video)]
         spec = ProgramSpec(argv, {**display.env, "AV_LOG_FORCE_NOCOLOR": "1"}, None, takes_input=False)
         process = await self._processes.create(spec, interactive=False, owner="desktop")
         try:
@@ -252,7 +252,7 @@ class Recordings:
             raise Unavailable(f"the record cannot be written: {error.strerror}", retryAfter=5) from error
 
     def _remove(self, record: Record) -> None:
-        """The number stays used."""
+        """Delete the files of a recording. Its number is not used again."""
         write_private(self._folder / "last", str(self._last_number).encode())
         for path in (self._folder / f"{record.id}.json", self._video(record)):
             path.unlink(missing_ok=True)

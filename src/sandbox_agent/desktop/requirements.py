@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 class Requirement(NamedTuple):
     name: str
-    """What people call it."""
+    """The name shown to people."""
     programs: tuple[str, ...]
     """Any of these will do."""
     packages: Mapping[str, str]
@@ -29,18 +29,18 @@ REQUIREMENTS = (
     Requirement("xdg-open", ("xdg-open",), {"apt": "xdg-utils", "dnf": "xdg-utils", "apk": "xdg-utils"}),
 )
 BESIDE = {
-    "apt": ("xkb-data", "fonts-dejavu-core"),
-    "dnf": ("xkeyboard-config", "dejavu-sans-fonts"),
-    "apk": ("xkeyboard-config", "font-dejavu"),
+    "apt": ("xkb-data", "fonts-dejavu-core", "xterm"),
+    "dnf": ("xkeyboard-config", "dejavu-sans-fonts", "xterm"),
+    "apk": ("xkeyboard-config", "font-dejavu", "xterm"),
 }
-"""Packages without a program of their own: the keyboard's layout, and a font for openbox."""
+"""Not checked for: the keyboard's layout, a font for openbox, and a terminal as a first program to launch."""
 INSTALL: dict[str, tuple[str, ...]] = {
     "apt": ("apt-get", "install", "-y", "--no-install-recommends"),
     "dnf": ("dnf", "install", "-y"),
     "apk": ("apk", "add"),
 }
 UPDATE: dict[str, tuple[str, ...]] = {"apt": ("apt-get", "update")}
-"""Containers often come without the lists of packages."""
+"""Run before an install, because containers often have no package lists."""
 
 
 def program(requirement: str) -> str | None:

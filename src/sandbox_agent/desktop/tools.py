@@ -13,16 +13,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from ..errors import SandboxAgentError
-from ..schema.desktop import LOOKING_TOOLS, MOST_TEXT, MouseButton
+from ..schema.desktop import LOOKING_TOOLS, MAX_TEXT, MouseButton
 from ..schema.tools import ToolImage, ToolOutcome
 from .desktop import Desktop
 from .display import Display
 
 LONGEST_SIDE = 1568
-MOST_AREA = 1_150_000
+MAX_AREA = 1_150_000
 """Providers scale larger pictures down themselves, and then coordinates no longer match."""
-MOST_PNG_BYTES = 3 << 20
-MOST_WAIT = 30.0
+MAX_PNG_BYTES = 3 << 20
+MAX_WAIT = 30.0
 
 Across = Annotated[float, Meta(ge=0, description="Pixels from the left edge of the screenshot.")]
 Down = Annotated[float, Meta(ge=0, description="Pixels from the top edge of the screenshot.")]
@@ -44,7 +44,7 @@ class Click(Struct, frozen=True):
 class Type(Struct, frozen=True):
     """Type a text into the window that has the focus. A line feed presses Return."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT, description="The text, in any script.")]
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT, description="The text, in any script.")]
 
 
 class Key(Struct, frozen=True):
@@ -92,7 +92,7 @@ class Launch(Struct, frozen=True):
 class Wait(Struct, frozen=True):
     """Wait, e.g. until a page has loaded."""
 
-    seconds: Annotated[float, Meta(ge=0, le=MOST_WAIT, description="How long.")] = 1.0
+    seconds: Annotated[float, Meta(ge=0, le=MAX_WAIT, description="How long.")] = 1.0
 
 
 Call = Screenshot | Click | Type | Key | Scroll | Drag | ListWindows | Launch | Wait
@@ -146,12 +146,12 @@ class Scaling(NamedTuple):
 
 def scaling(width: int, height: int) -> Scaling:
     return Scaling(
-        width, height, min(1.0, LONGEST_SIDE / max(width, height), math.sqrt(MOST_AREA / (width * height)))
+        width, height, min(1.0, LONGEST_SIDE / max(width, height), math.sqrt(MAX_AREA / (width * height)))
     )
 
 
 class DesktopTools:
-    """Those of one agent's process. A desktop that does not run is started by the first call. `leave` when the process ends."""
+    """The tools of one agent's process. The first call starts the desktop if need be. Call `leave` when the process ends."""
 
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop
@@ -209,7 +209,7 @@ async def _picture(display: Display, view: Scaling) -> ToolOutcome:
     place = (0, 0, view.width, view.height)
     mime = "image/png"
     picture = await display.pictures.take(place, scale=view.factor, cursor=True)
-    if len(picture) > MOST_PNG_BYTES:
+    if len(picture) > MAX_PNG_BYTES:
         mime = "image/jpeg"
         picture = await display.pictures.take(place, "jpeg", scale=view.factor, cursor=True)
     size = f"{view.to_picture(view.width)}x{view.to_picture(view.height)}"

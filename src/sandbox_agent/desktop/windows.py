@@ -10,13 +10,13 @@ from ..errors import WindowNotFound
 from ..schema.desktop import WindowInfo
 from .x_connection import XConnection, XError
 
-MOST_WINDOWS = 1000
-MOST_TITLE = 4096
+MAX_WINDOWS = 1000
+MAX_TITLE = 4096
 FROM_PAGER = 2
 STATIC_GRAVITY = 10
 """The place of the content counts, whatever frame the window manager draws."""
 SETTLE_SECONDS = 1.0
-"""How long the window manager may take. It may also refuse: the answer says what is."""
+"""How long to wait for the window manager, which may also refuse a change: the answer describes the actual state."""
 POLL_SECONDS = 0.01
 
 Place = tuple[int, int, int, int]
@@ -128,13 +128,13 @@ class Windows:
 
     async def _title(self, window: int) -> str:
         for name, encoding in (("_NET_WM_NAME", "utf-8"), ("WM_NAME", "latin-1")):
-            found = await self._x.property(window, await self._x.atom(name), MOST_TITLE)
+            found = await self._x.property(window, await self._x.atom(name), MAX_TITLE)
             if found is not None:
                 return found.data.decode(encoding, "replace").rstrip("\0")
         return ""
 
     async def _clients(self) -> tuple[int, ...]:
-        return (await self._numbers(self._x.root, "_NET_CLIENT_LIST"))[:MOST_WINDOWS]
+        return (await self._numbers(self._x.root, "_NET_CLIENT_LIST"))[:MAX_WINDOWS]
 
     async def _active(self) -> int:
         found = await self._numbers(self._x.root, "_NET_ACTIVE_WINDOW")
@@ -142,7 +142,7 @@ class Windows:
 
     async def _numbers(self, window: int, name: str) -> tuple[int, ...]:
         try:
-            found = await self._x.property(window, await self._x.atom(name), 4 * MOST_WINDOWS)
+            found = await self._x.property(window, await self._x.atom(name), 4 * MAX_WINDOWS)
         except XError:
             return ()
         return found.numbers if found is not None else ()

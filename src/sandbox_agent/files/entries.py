@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from ..errors import InvalidRequest
 from ..schema.files import EntryPage, EntryType, FileEntry, FileStat
-from .problems import told
+from .problems import naming_path
 from .roots import Place, Roots
 
 
@@ -39,7 +39,7 @@ def page_of_entries(roots: Roots, path: str, limit: int, cursor: str | None) -> 
 
 def show(roots: Roots, path: str) -> FileStat:
     """The metadata of the file that a path leads to."""
-    with roots.place(path) as place, told(path):
+    with roots.place(path) as place, naming_path(path):
         status = place.status()
         roots.check(status)
     return FileStat(path, entry_type(status), status.st_size, modified(status), etag(status))

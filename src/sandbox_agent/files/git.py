@@ -18,8 +18,8 @@ from pathlib import Path
 
 SECONDS = 10.0
 """The time limit of one operation, over all its git commands."""
-MOST_OUTPUT_BYTES = 32 << 20
-MOST_READ_BYTES = 4 << 20
+MAX_OUTPUT_BYTES = 32 << 20
+MAX_READ_BYTES = 4 << 20
 
 _CONFIG = """\
 [core]
@@ -78,8 +78,8 @@ class Git:
         """The output of a command."""
         with tempfile.TemporaryFile(dir=self.folder) as output:
             self.write(output.fileno(), *words, given=given)
-            if output.seek(0, os.SEEK_END) > MOST_OUTPUT_BYTES:
-                raise GitFailed(f"`git {words[0]}` printed more than {MOST_OUTPUT_BYTES} bytes")
+            if output.seek(0, os.SEEK_END) > MAX_OUTPUT_BYTES:
+                raise GitFailed(f"`git {words[0]}` printed more than {MAX_OUTPUT_BYTES} bytes")
             output.seek(0)
             return output.read()
 
@@ -191,9 +191,9 @@ def read_small(path: Path) -> str | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_READ_BYTES:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_READ_BYTES:
                 return None
-            return file.read(MOST_READ_BYTES).decode(errors="replace")
+            return file.read(MAX_READ_BYTES).decode(errors="replace")
     except OSError:
         return None
 

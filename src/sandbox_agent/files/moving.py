@@ -9,7 +9,7 @@ import stat
 from ..errors import InvalidRequest
 from . import kernel
 from .draft import sync_folder, temporary_name
-from .problems import told
+from .problems import naming_path
 from .removal import Check, remove_tree, require_removable
 from .roots import Place, Roots
 from .vault import identity
@@ -17,11 +17,11 @@ from .vault import identity
 
 def move(roots: Roots, source: str, target: str, *, overwrite: bool, check: Check) -> None:
     """Move the entry at `source` to `target`. A link itself is moved."""
-    with roots.place(target, follow=False, make_parents=True) as to, told(target):
+    with roots.place(target, follow=False, make_parents=True) as to, naming_path(target):
         to.required_name()
         if to.exists() and not overwrite:
             raise _taken(to)
-        with roots.place(source, follow=False) as place, told(source):
+        with roots.place(source, follow=False) as place, naming_path(source):
             require_removable(roots, place, place.status())
             _move(roots, place, to, overwrite=overwrite, check=check)
             sync_folder(place.folder)
@@ -87,7 +87,7 @@ def _taken(to: Place) -> InvalidRequest:
 
 def make_folder(roots: Roots, path: str) -> None:
     """Create a folder and its missing parents; an existing one is fine."""
-    with roots.place(path, make_parents=True) as place, told(path):
+    with roots.place(path, make_parents=True) as place, naming_path(path):
         if place.name is None:
             return
         try:

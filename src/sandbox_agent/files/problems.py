@@ -18,8 +18,8 @@ _WORDS = {
 
 
 @contextmanager
-def told(path: str) -> Iterator[None]:
-    """Turn system errors into problems that name the path."""
+def naming_path(path: str) -> Iterator[None]:
+    """Turn system errors into problems that name this path."""
     try:
         yield
     except OSError as error:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from ..errors import InvalidRequest, PermissionDenied
 from .draft import sync_folder
-from .problems import told
+from .problems import naming_path
 from .roots import Place, Roots
 
-MOST_DEPTH = 256
+MAX_DEPTH = 256
 """Each nested folder keeps a descriptor open while it is being emptied."""
 
 Check = Callable[[], None]
@@ -20,7 +20,7 @@ Check = Callable[[], None]
 
 def remove(roots: Roots, path: str, *, recursive: bool, check: Check) -> None:
     """Remove what is at a path; a link itself, never its target. `check` may stop it between two entries."""
-    with roots.place(path, follow=False) as place, told(path):
+    with roots.place(path, follow=False) as place, naming_path(path):
         name, status = place.required_name(), place.status()
         require_removable(roots, place, status)
         if not stat.S_ISDIR(status.st_mode):
@@ -42,8 +42,8 @@ def require_removable(roots: Roots, place: Place, status: os.stat_result) -> Non
 
 def remove_tree(roots: Roots, folder: int, name: str, check: Check, depth: int = 0) -> None:
     """Empty and remove a folder in an open folder. Links are removed, not followed."""
-    if depth > MOST_DEPTH:
-        raise OSError(errno.ELOOP, f"is more than {MOST_DEPTH} folders deep")
+    if depth > MAX_DEPTH:
+        raise OSError(errno.ELOOP, f"is more than {MAX_DEPTH} folders deep")
     inner = roots.open_inner(folder, name)
     try:
         for entry in os.listdir(inner):

@@ -18,11 +18,11 @@ from ..errors import Conflict, InvalidRequest, PreconditionFailed
 from .below import below, put_link, remove_link
 from .draft import Draft
 from .entries import etag
-from .problems import told
+from .problems import naming_path
 from .roots import Place, Roots
 from .snapshot import ABSENT, GITLINK, LINK, NO_VERSION, Change, Snapshot, Version, write_whole
 
-MOST_KEPT = 50
+MAX_KEPT = 50
 """How many reverts can be undone."""
 
 
@@ -83,7 +83,7 @@ def kept(snapshot: Snapshot) -> list[Kept]:
 
 
 def _keep(snapshot: Snapshot, reverts: list[Kept]) -> None:
-    write_whole(snapshot.folder / "kept.json", reverts[-MOST_KEPT:])
+    write_whole(snapshot.folder / "kept.json", reverts[-MAX_KEPT:])
 
 
 def size_and_etag(path: str) -> tuple[int | None, str]:
@@ -120,7 +120,7 @@ def _give_back(
     start = roots.open_folder(directory)
     try:
         for path, version in sorted(versions.items(), key=lambda item: item[1].exists):
-            with told(os.path.join(directory, path)):
+            with naming_path(os.path.join(directory, path)):
                 if path in tags and _current_etag(snapshot, path) != tags[path]:
                     raise PreconditionFailed(f"{path} has just changed", path=path)
                 if version.exists:

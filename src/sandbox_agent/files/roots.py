@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import Self
 
 from ..errors import InvalidRequest, PermissionDenied
-from .problems import told
+from .problems import naming_path
 from .vault import Identity, Vault, identity
 
-MOST_LINKS = 40
+MAX_LINKS = 40
 """As many links as the kernel follows in one path."""
-MOST_PATH_BYTES = 4096
+MAX_PATH_BYTES = 4096
 """The longest path that the kernel accepts."""
 
 _ENTER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -87,14 +87,14 @@ class Roots:
 
         Every failure before a root is reached gives the same refusal, so that nothing outside is revealed.
         """
-        with told(path):
-            if len(os.fsencode(path)) > MOST_PATH_BYTES:
+        with naming_path(path):
+            if len(os.fsencode(path)) > MAX_PATH_BYTES:
                 raise OSError(errno.ENAMETOOLONG, "is too long")
             return _Walk(self, path, follow, make_parents).place()
 
     def open_folder(self, path: str) -> int:
         """A folder, opened for listing."""
-        with self.place(path) as place, told(path):
+        with self.place(path) as place, naming_path(path):
             if place.name is not None:
                 place.status()
                 raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
@@ -102,7 +102,7 @@ class Roots:
 
     def open_file(self, path: str) -> int:
         """A regular file, opened for reading."""
-        with self.place(path) as place, told(path):
+        with self.place(path) as place, naming_path(path):
             if place.name is None:
                 raise IsADirectoryError(errno.EISDIR, "is a folder")
             return self.open_file_in(place.folder, place.name)
@@ -236,7 +236,7 @@ class _Walk:
                 return False
             raise
         self._links += 1
-        if self._links > MOST_LINKS:
+        if self._links > MAX_LINKS:
             raise OSError(errno.ELOOP, "leads through too many links")
         if text.startswith("/"):
             self._from_the_top([])
@@ -245,7 +245,7 @@ class _Walk:
 
     def _make(self, name: str) -> None:
         self._made += 1
-        if not self._makes or self._made > MOST_PATH_BYTES:  # another program may remove it each time
+        if not self._makes or self._made > MAX_PATH_BYTES:  # another program may remove it each time
             raise FileNotFoundError(errno.ENOENT, "does not exist")
         if not self._is_inside():
             raise self._refusal()

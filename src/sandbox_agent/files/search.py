@@ -15,7 +15,7 @@ from ..errors import InvalidRequest
 from ..schema.files import SearchHit, SearchResult
 from .searching import Job, Note, pattern_of
 
-MOST_AT_ONCE = 4
+MAX_AT_ONCE = 4
 LINE_BYTES = 64 << 10
 GRACE_SECONDS = 0.5
 """How long after its own alarm the program is killed."""
@@ -28,7 +28,7 @@ class Searches:
     """Few at a time: each reads as fast as the disk allows."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def run(self, job: Job) -> SearchResult:
         """Hits, sorted by path. The job's folder is closed."""

@@ -25,7 +25,7 @@ from .roots import Roots
 from .tree import Found, walk
 from .vault import Vault
 
-MOST_FILE_BYTES = 64 << 20
+MAX_FILE_BYTES = 64 << 20
 """How much of a file is searched; the rest of a larger one is not."""
 LOOK_BYTES = 8 << 10
 """A NUL within this many bytes makes a file binary."""
@@ -116,7 +116,7 @@ def _read(roots: Roots, found: Found) -> bytes:
     with open(file, "rb") as content:
         try:
             first = content.read(LOOK_BYTES)
-            return b"" if b"\0" in first else first + content.read(MOST_FILE_BYTES - len(first))
+            return b"" if b"\0" in first else first + content.read(MAX_FILE_BYTES - len(first))
         except OSError:
             return b""
 

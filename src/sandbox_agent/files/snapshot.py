@@ -23,13 +23,13 @@ from msgspec import Struct
 from .entries import etag
 from .git import Git, GitFailed, Repository, repository_of, split
 
-MOST_FILE_BYTES = 4 << 20
+MAX_FILE_BYTES = 4 << 20
 """Of a larger file, only the size is recorded."""
-MOST_BYTES = 128 << 20
+MAX_BYTES = 128 << 20
 """The limit on everything to be stored."""
-MOST_FILES = 50_000
-MOST_DIFF_BYTES = 256 << 10
-MOST_DIFFS_BYTES = 8 << 20
+MAX_FILES = 50_000
+MAX_DIFF_BYTES = 256 << 10
+MAX_DIFFS_BYTES = 8 << 20
 
 NOTHING = "0" * 40
 LINK, GITLINK = "120000", "160000"
@@ -130,7 +130,7 @@ class Snapshot:
     def _copied(self, git: Git, index: Path) -> bool:
         """Start from the folder's own index, so that only changed files are read."""
         try:
-            if index.stat().st_size > MOST_BYTES:
+            if index.stat().st_size > MAX_BYTES:
                 return False
             shutil.copy2(index, self.folder / "index")
             is_merged = not git.run("ls-files", "-z", "--unmerged")
@@ -219,7 +219,7 @@ class Snapshot:
             count = 2 if change.old.exists and change.new.exists and change.old.kind != change.new.kind else 1
             patch = b"".join(patches.popleft() for _ in range(min(count, len(patches))))
             total += len(patch)
-            if len(patch) <= MOST_DIFF_BYTES and total <= MOST_DIFFS_BYTES:
+            if len(patch) <= MAX_DIFF_BYTES and total <= MAX_DIFFS_BYTES:
                 found[change.path] = patch.decode(errors="replace")
         return found
 
@@ -255,12 +255,12 @@ def _look(git: Git, directory: str) -> Now:
         status = _status(directory, path)
         if status is None:
             gone.append(path)
-        elif stat.S_ISREG(status.st_mode) and status.st_size > MOST_FILE_BYTES:
+        elif stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE_BYTES:
             large[path] = Large(status.st_size, etag(status))
         elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
             stored.append(path)
             total += status.st_size
-    if total > MOST_BYTES or len(stored) > MOST_FILES:
+    if total > MAX_BYTES or len(stored) > MAX_FILES:
         raise GitFailed(f"{len(stored)} files with {total} bytes are too many to be stored")
     for flags, paths in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), stored)):
         given = b"".join(os.fsencode(path) + b"\0" for path in paths)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..errors import SandboxAgentError
 from .roots import Roots
 
-MOST_DEPTH = 256
+MAX_DEPTH = 256
 
 
 class Found(NamedTuple):
@@ -45,7 +45,7 @@ def _walk(
         if not found.is_folder:
             yield found
             continue
-        if depth == MOST_DEPTH:
+        if depth == MAX_DEPTH:
             continue
         try:
             inner = roots.open_inner(folder, name)

@@ -21,15 +21,15 @@ from .below import below, put, put_link, remove_link
 from .draft import Draft
 from .entries import readable
 from .moving import make_folder
-from .problems import told
+from .problems import naming_path
 from .reading import PIECE_BYTES
 from .removal import Check
 from .roots import Place, Roots
 
-MOST_ENTRIES = 250_000
-MOST_HEAD_BYTES = 1 << 20
+MAX_ENTRIES = 250_000
+MAX_HEAD_BYTES = 1 << 20
 """The limit on the extended header of an entry, which is read into memory."""
-MOST_DEPTH = 256
+MAX_DEPTH = 256
 LISTED = 1024
 
 _EXTENDED = (
@@ -43,8 +43,8 @@ _EXTENDED = (
 
 class _Member(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _EXTENDED and self.size > MOST_HEAD_BYTES:
-            raise InvalidRequest(f"the header of an entry has more than {MOST_HEAD_BYTES} bytes")
+        if self.type in _EXTENDED and self.size > MAX_HEAD_BYTES:
+            raise InvalidRequest(f"the header of an entry has more than {MAX_HEAD_BYTES} bytes")
         member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
         return member
 
@@ -82,8 +82,8 @@ def _inspect(archive: IO[bytes], most_bytes: int, check: Check) -> None:
     for member, _ in _members(archive, check):
         count += 1
         size += max(member.size, 0) if member.isreg() else 0
-        if count > MOST_ENTRIES:
-            raise PayloadTooLarge(f"an archive may have {MOST_ENTRIES} entries", limit=MOST_ENTRIES)
+        if count > MAX_ENTRIES:
+            raise PayloadTooLarge(f"an archive may have {MAX_ENTRIES} entries", limit=MAX_ENTRIES)
         if size > most_bytes:
             raise PayloadTooLarge(f"what is unpacked may have {most_bytes} bytes", limit=most_bytes)
         parts = _parts(member.name)
@@ -118,7 +118,7 @@ def _check_kind(member: tarfile.TarInfo, parts: list[str]) -> None:
 def _parts(name: str) -> list[str]:
     """The names that lead to an entry, each validated."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MOST_DEPTH:
+    if name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MAX_DEPTH:
         raise InvalidRequest(f"the archive names `{readable(name)[:200]}`, which is not below its target")
     return parts
 
@@ -156,7 +156,7 @@ class _Unpacking:
     def run(self, archive: IO[bytes]) -> Unpacked:
         for member, content in _members(archive, self._check):
             parts = _parts(member.name)
-            with told(readable(f"{self._path}/{member.name}")):
+            with naming_path(readable(f"{self._path}/{member.name}")):
                 self._write(member, parts, content)
             if parts:
                 self._count += 1

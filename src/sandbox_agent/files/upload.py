@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from .draft import Draft, compare
-from .problems import told
+from .problems import naming_path
 from .roots import Roots
 
 
@@ -17,7 +17,7 @@ class Upload:
         self._if_match = if_match
         self._place = roots.place(path, make_parents=if_match is None)
         try:
-            with told(path):
+            with naming_path(path):
                 # Refuse early what would be refused at the end, before gigabytes are sent.
                 compare(self._place, if_match)
                 if self._place.name is None:
@@ -32,12 +32,12 @@ class Upload:
         return self._draft.written
 
     def write(self, piece: bytes) -> None:
-        with told(self.path):
+        with naming_path(self.path):
             self._draft.write(piece)
 
     def commit(self) -> str:
         """Make the file durable under its name. Returns its tag."""
-        with told(self.path):
+        with naming_path(self.path):
             return self._draft.commit(if_match=self._if_match)
 
     def close(self) -> None:

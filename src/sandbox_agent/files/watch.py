@@ -17,10 +17,10 @@ from ..errors import InvalidRequest, SandboxAgentError
 from ..schema.files import EntryType, FileChange
 from . import kernel
 from .entries import readable
-from .problems import told
+from .problems import naming_path
 from .roots import Roots
 
-MOST_FOLDERS = 8192
+MAX_FOLDERS = 8192
 GATHER_SECONDS = 0.05
 """A program writes a file in many steps, which are reported as one change."""
 
@@ -46,7 +46,7 @@ class Watch:
         self._is_whole = True
         self._start, self._notices = -1, -1
         self._start = roots.open_folder(path)
-        with told(path):
+        with naming_path(path):
             try:
                 self._notices = kernel.open_notices()
             except kernel.Unsupported:
@@ -120,7 +120,7 @@ class Watch:
         todo = deque([start])
         while todo:
             path = todo.popleft()
-            if len(self._folders) >= MOST_FOLDERS:
+            if len(self._folders) >= MAX_FOLDERS:
                 self._is_whole = False
                 yield LOST
                 return

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, ParamSpec, TypeVar
 
 from ..errors import Unavailable
-from .problems import told
+from .problems import naming_path
 from .roots import Roots
 from .search import Searches
 
@@ -29,7 +29,7 @@ class Spool:
         self.file = file
 
     def write(self, piece: bytes) -> None:
-        with told("the daemon's data directory"):
+        with naming_path("the daemon's data directory"):
             self.file.write(piece)
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class Files:
 
     def spool(self) -> Spool:
         """For data that must be complete before it is checked."""
-        with told("the daemon's data directory"):
+        with naming_path("the daemon's data directory"):
             self._scratch.mkdir(mode=0o700, exist_ok=True)
             return Spool(tempfile.TemporaryFile(dir=self._scratch))
 

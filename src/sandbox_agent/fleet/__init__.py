@@ -1,5 +1,5 @@
 """A control plane for sandboxes that share a log: starts one when a session needs it, ends idle ones, replaces dead ones.
 
-It uses the public API of the daemons and a `Provider`, and keeps no state of its own: what exists is asked of the provider, what
-happened is in the log. The daemon never imports it.
+It uses the public API of the daemons and a `Provider`, and keeps no state of its own: the provider knows what exists, and the log
+has what happened. The daemon never imports it.
 """

@@ -2,8 +2,8 @@
 
 One of them, the gateway, has the fleet's own name and always runs, so that there is always a node that can read the log.
 
-All that is kept here are times and work in progress. A fleet program that is killed loses neither sandboxes nor sessions: the next
-one finds the sandboxes at the provider.
+A fleet keeps only times and work in progress in memory. Killing its program loses neither sandboxes nor sessions: the next one
+finds the sandboxes at the provider.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POLL_SECONDS = 0.05
 HUNG_SECONDS = 60.0
 """How long a sandbox may run without being a live node before it is replaced. A lease is shorter, an outage of the database may
 not be: while no node is live, none is replaced."""
-MOST_BACKOFF_SECONDS = 60.0
+MAX_BACKOFF_SECONDS = 60.0
 
 Found = TypeVar("Found")
 
@@ -51,7 +51,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     idle_seconds: float = 900.0
     """Stop a sandbox in which nothing has happened for this long."""
     most_sandboxes: int = 20
-    """How many may run at once, besides the gateway."""
+    """How many sandboxes may run at once, besides the gateway."""
     look_seconds: float = 1.0
 
 
@@ -203,7 +203,7 @@ class Fleet:
             await asyncio.sleep(self._settings.look_seconds)
 
     async def close(self) -> None:
-        """Wait for what is being done. Each thing takes bounded time, and half of it would be worse."""
+        """Wait for the work in progress. Each step takes bounded time, and stopping halfway would be worse."""
         await asyncio.gather(*self._work.values(), return_exceptions=True)
 
     async def _look(self) -> None:
@@ -220,7 +220,7 @@ class Fleet:
         await asyncio.gather(*(self._look_at(sandbox, live) for sandbox in sandboxes.values()))
 
     async def _live_nodes(self, gateway: Sandbox) -> frozenset[str] | None:
-        """The names of the live nodes; None if nobody knows."""
+        """The names of the live nodes; None if they are unknown."""
         watched = self._watch_of(self.gateway)
         try:
             listed = await self._client(gateway).nodes.list()
@@ -236,7 +236,7 @@ class Fleet:
             return
         watched = self._watch_of(sandbox.name)
         if sandbox.state == "stopped":
-            # When it runs again, perhaps by another program, its time starts anew.
+            # If it runs again, perhaps started by another program, its idle time starts from zero.
             watched.activity, watched.active_at = None, time.monotonic()
         elif sandbox.state == "dead":
             self._revive(sandbox.name)
@@ -260,7 +260,7 @@ class Fleet:
         finally:
             watched = self._watch_of(name)
             watched.failures = failures
-            watched.retry_at = time.monotonic() + min(2.0**failures, MOST_BACKOFF_SECONDS)
+            watched.retry_at = time.monotonic() + min(2.0**failures, MAX_BACKOFF_SECONDS)
 
     def _replace_if_hung(self, name: str, watched: Watched) -> None:
         now = time.monotonic()

@@ -47,10 +47,10 @@ logger = logging.getLogger("sandbox_agent.fleet")
 
 Found = TypeVar("Found")
 
-MOST_REPEATED_BYTES = 2 << 20
+MAX_REPEATED_BYTES = 2 << 20
 """Larger bodies are passed on as they arrive, so they cannot be sent to a second node."""
-MOST_ANSWER_BYTES = 1 << 20
-"""Of the answers that the front itself reads: problems, and lists of nodes."""
+MAX_ANSWER_BYTES = 1 << 20
+"""The limit for answers that the front reads itself: problems, and lists of nodes."""
 BODY_SECONDS = 60.0
 """How long a client may take for a body, or for the part of it that is held."""
 TRIES = 3
@@ -112,7 +112,7 @@ class Request:
         parts = bytearray()
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                while not self.is_whole and len(parts) <= MOST_REPEATED_BYTES:
+                while not self.is_whole and len(parts) <= MAX_REPEATED_BYTES:
                     parts += await self._next()
         except TimeoutError:
             raise InvalidRequest("the body did not arrive in time") from None
@@ -146,7 +146,7 @@ class Request:
         return _request(self.method, url, [*self.headers, *chunked], self.content())
 
     def look_up(self, gateway: Sandbox, path: str) -> httpx2.Request:
-        """A question of the front's own, in the name of the client."""
+        """A request that the front makes itself, with the client's token."""
         url = httpx2.URL(f"{gateway.endpoint}{path}")
         headers = [pair for pair in self.headers if pair[0] in PROVES_THE_CLIENT]
         if (token := self.query.get("access_token")) and self.method == "GET":
@@ -230,7 +230,7 @@ class Front:
         if request.created is None:
             return None
         if not request.is_whole:
-            raise PayloadTooLarge(f"a request for a session has at most {MOST_REPEATED_BYTES} bytes")
+            raise PayloadTooLarge(f"a request for a session has at most {MAX_REPEATED_BYTES} bytes")
         try:
             wanted = msgspec.json.decode(request.body, type=Wanted)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -270,7 +270,7 @@ class Front:
         return await self._fleet.started(name)
 
     async def _look_up(self, request: Request, gateway: Sandbox, path: str, kind: type[Found]) -> Found:
-        """Ask the gateway in the name of the client: this is how its token is checked."""
+        """Ask the gateway with the client's own token, which is thereby checked."""
         answer = await self._sent(request.look_up(gateway, path), gateway)
         content = await _whole(answer)
         if answer.status_code != 200:
@@ -293,7 +293,7 @@ class Front:
         return response
 
     async def _refused_for(self, request: Request, content: bytes, target: Sandbox) -> Sandbox | None:
-        """The other sandbox that should have been asked, which runs by now; None if the refusal stands."""
+        """The sandbox to ask instead, now running; None if the refusal is final."""
         try:
             refusal = msgspec.json.decode(content, type=Refusal)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -314,7 +314,7 @@ class Front:
             ) from None
         except httpx2.HTTPError as error:
             raise StreamError(
-                f"node {target.name} broke off: {error or type(error).__name__}; the request may have been carried out",
+                f"node {target.name} closed the connection: {error or type(error).__name__}; the request may have been carried out",
                 node=target.name,
                 outcome="unknown",
             ) from None
@@ -354,7 +354,7 @@ async def _whole(response: httpx2.Response) -> bytes:
     try:
         async for part in response.aiter_raw():
             parts += part
-            if len(parts) > MOST_ANSWER_BYTES:
+            if len(parts) > MAX_ANSWER_BYTES:
                 raise StreamError("a node's answer is larger than expected")
     finally:
         await response.aclose()

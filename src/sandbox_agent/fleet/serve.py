@@ -16,9 +16,9 @@ from ..errors import Unavailable
 from ..providers.provider import Provider
 from .fleet import Fleet, FleetSettings
 from .front import Front
-from .tunnel import MOST_MESSAGE_BYTES
+from .tunnel import MAX_MESSAGE_BYTES
 
-MOST_CONNECTIONS = 2000
+MAX_CONNECTIONS = 2000
 
 
 class Listening(Struct, frozen=True):
@@ -68,7 +68,7 @@ def _uvicorn_config(front: Front, listening: Listening) -> uvicorn.Config:
         host=listening.host,
         port=listening.port,
         ws="websockets-sansio",
-        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
@@ -76,7 +76,7 @@ def _uvicorn_config(front: Front, listening: Listening) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
     )

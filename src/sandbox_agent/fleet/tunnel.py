@@ -14,10 +14,10 @@ from ..errors import InvalidRequest, SandboxAgentError, Unavailable
 from ..providers.provider import Sandbox
 from .asgi import Headers, Receive, Scope, Send, problem_headers
 
-MOST_MESSAGE_BYTES = 2 << 20
+MAX_MESSAGE_BYTES = 2 << 20
 OPEN_SECONDS = 10.0
 NO_STATUS = (1005, 1006)
-"""Codes that stand for a close without one; they are never sent."""
+"""Codes for a connection that closed without a code; they are never sent."""
 PASSED_ON = frozenset({b"authorization", b"x-sandbox-token", b"sec-fetch-site"})
 
 _quiet = logging.getLogger("sandbox_agent.fleet.websocket")
@@ -76,7 +76,7 @@ async def _connected(scope: Scope, sandbox: Sandbox) -> ClientConnection:
             user_agent_header=None,
             compression=None,
             proxy=None,
-            max_size=MOST_MESSAGE_BYTES,
+            max_size=MAX_MESSAGE_BYTES,
             open_timeout=OPEN_SECONDS,
             logger=_quiet,  # a URL may contain the token
         )
@@ -85,7 +85,7 @@ async def _connected(scope: Scope, sandbox: Sandbox) -> ClientConnection:
     except (OSError, TimeoutError):
         raise Unavailable(f"node {sandbox.name} cannot be reached", retryAfter=1, node=sandbox.name) from None
     except (WebSocketException, ValueError, KeyError):
-        raise InvalidRequest("this is no WebSocket handshake that a node understands") from None
+        raise InvalidRequest("a node does not understand this WebSocket handshake") from None
 
 
 async def _pump(upstream: ClientConnection, receive: Receive, send: Send) -> None:
@@ -103,8 +103,8 @@ async def _pump(upstream: ClientConnection, receive: Receive, send: Send) -> Non
 async def _down(upstream: ClientConnection, send: Send) -> None:
     try:
         while True:
-            said = await upstream.recv()
-            await send({"type": "websocket.send", "text" if isinstance(said, str) else "bytes": said})
+            payload = await upstream.recv()
+            await send({"type": "websocket.send", "text" if isinstance(payload, str) else "bytes": payload})
     except ConnectionClosed:
         code, reason = upstream.close_code, upstream.close_reason
         known = code is not None and code not in NO_STATUS

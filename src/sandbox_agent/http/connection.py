@@ -16,8 +16,8 @@ from ..errors import InvalidRequest, PayloadTooLarge, SandboxAgentError
 from .outlet import OUTLET, Outlet
 from .patience import TRUST, Patience
 
-MOST_HEAD_BYTES = 64 << 10
-MOST_HEADERS = 256
+MAX_HEAD_BYTES = 64 << 10
+MAX_HEADERS = 256
 """Headers of an incomplete head: stored separately, small ones take ten times their size."""
 
 
@@ -70,10 +70,10 @@ class Connection(HttpToolsProtocol):
         if self._is_upgrading:
             return  # the connection belongs to another protocol now
         # The parser buffers an incomplete head without a limit: anyone could fill the memory.
-        if self._unfinished > MOST_HEAD_BYTES:
-            self._refuse_head(f"{MOST_HEAD_BYTES} bytes", MOST_HEAD_BYTES)
-        elif self._in_head and len(self.headers) > MOST_HEADERS:
-            self._refuse_head(f"{MOST_HEADERS} headers", MOST_HEADERS)
+        if self._unfinished > MAX_HEAD_BYTES:
+            self._refuse_head(f"{MAX_HEAD_BYTES} bytes", MAX_HEAD_BYTES)
+        elif self._in_head and len(self.headers) > MAX_HEADERS:
+            self._refuse_head(f"{MAX_HEADERS} headers", MAX_HEADERS)
         if self.transport.is_closing():
             self._patience.expect_nothing(self)
         elif self._in_body:

@@ -15,7 +15,7 @@ HEAD_SECONDS = 10.0
 """How long the head of a request may take, from the connection or from its first byte."""
 BODY_SECONDS = 30.0
 """How long a body may pause."""
-MOST_STRANGERS = 512
+MAX_STRANGERS = 512
 """The maximum number of connections without a valid token."""
 LOOK_SECONDS = 1.0
 
@@ -44,7 +44,7 @@ class Patience:
     def meet(self, client: Client) -> None:
         self._strangers[client] = None
         self.expect_head(client)
-        if len(self._strangers) > MOST_STRANGERS:
+        if len(self._strangers) > MAX_STRANGERS:
             oldest = next((stranger for stranger in self._strangers if not stranger.waits_for_us), client)
             self.forget(oldest)
             oldest.drop()

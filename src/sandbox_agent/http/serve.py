@@ -36,7 +36,7 @@ from .pages import pages
 from .patience import Patience
 from .readiness import notify
 from .token import Token, token_of
-from .websocket import MOST_MESSAGE_BYTES, websocket_protocol
+from .websocket import MAX_MESSAGE_BYTES, websocket_protocol
 
 if TYPE_CHECKING:
     from ..ops.carriage import OperationCarriage
@@ -155,7 +155,7 @@ def _uvicorn_config(app: App) -> uvicorn.Config:
         app,
         http=functools.partial(Connection, Patience(), app.is_dialogue),  # type: ignore[arg-type]  # it is only ever called
         ws=websocket_protocol,  # type: ignore[arg-type]  # likewise
-        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_max_size=MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,  # a terminal's frames are small and must be fast
         lifespan="off",
         loop="none",

@@ -11,7 +11,7 @@ from typing import Any
 
 from .asgi import Receive, Send
 
-MOST_MESSAGE_BYTES = 2 << 20
+MAX_MESSAGE_BYTES = 2 << 20
 
 _quiet = logging.getLogger("sandbox_agent.websocket")
 _quiet.setLevel(logging.WARNING)
@@ -46,5 +46,5 @@ class AsgiSocket:
         if message["type"] == "websocket.disconnect":
             return None
         text: str | None = message.get("text")
-        said: str | bytes = text if text is not None else message["bytes"]
-        return said
+        content: str | bytes = text if text is not None else message["bytes"]
+        return content

@@ -16,7 +16,7 @@ from .operation import OPERATIONS, Content, Dialogue, Download, Operation, Strea
 
 logger = logging.getLogger("sandbox_agent.ops")
 
-MOST_BYTES = 8 << 20
+MAX_BYTES = 8 << 20
 """Larger requests, files and lists are refused: the client asks the node itself."""
 
 
@@ -45,7 +45,7 @@ class OperationCarriage:
         if is_open or getattr(request, "env", None) or getattr(request, "mcp", None):
             raise _ask_itself(node)
         packed = msgspec.json.encode(request)
-        if len(packed) > MOST_BYTES:
+        if len(packed) > MAX_BYTES:
             raise _ask_itself(node)
         return packed
 
@@ -105,7 +105,7 @@ class OperationCarriage:
         try:
             async for piece in download.pieces:
                 parts += piece
-                if len(parts) > MOST_BYTES:
+                if len(parts) > MAX_BYTES:
                     raise _ask_itself(self._daemon.node_name)
         finally:
             await download.pieces.aclose()
@@ -119,7 +119,7 @@ class OperationCarriage:
         )
 
     def _bounded(self, answer: Answer) -> Answer:
-        if len(answer.body) > MOST_BYTES:
+        if len(answer.body) > MAX_BYTES:
             raise _ask_itself(self._daemon.node_name)
         return answer
 

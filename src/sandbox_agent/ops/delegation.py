@@ -30,8 +30,8 @@ from ..session.limits import age_of, spent_by
 from ..store.base import SessionRecord
 from .sessions import SendMessage, SessionSettings, accept, create_session
 
-MOST_LEVELS = 3
-MOST_AT_WORK = 10
+MAX_LEVELS = 3
+MAX_RUNNING = 10
 """Sessions below one that may work at the same time."""
 PAGE = 200
 STRICTEST_FIRST: tuple[PermissionMode, ...] = ("plan", "default", "acceptEdits", "bypass")
@@ -56,9 +56,9 @@ class Order(Struct, frozen=True):
 async def start_below(daemon: Daemon, caller_id: str, order: Order) -> tuple[CreatedSession, Accepted | None]:
     """Create a session below the caller's and send its first message, unless its agent did not start."""
     caller = await _caller(daemon, caller_id)
-    if len(caller.callers) >= MOST_LEVELS:
+    if len(caller.callers) >= MAX_LEVELS:
         raise PermissionDenied(
-            f"this session is {MOST_LEVELS} levels below the session of a client: it cannot start another one"
+            f"this session is {MAX_LEVELS} levels below the session of a client: it cannot start another one"
         )
     async with _order(daemon, caller):
         await _check_crowd(daemon, caller)
@@ -122,7 +122,7 @@ async def _descendants(daemon: Daemon, caller: SessionRecord) -> AsyncGenerator[
 async def _settings(daemon: Daemon, caller: SessionRecord, order: Order) -> SessionSettings:
     agent = order.agent or caller.agent
     secrets = await daemon.sessions.secrets(caller.session_id)
-    may_go_on = len(caller.callers) + 1 < MOST_LEVELS
+    may_go_on = len(caller.callers) + 1 < MAX_LEVELS
     return SessionSettings(
         agent=agent,
         directory=directory_below(caller.settings.directory, order.directory),
@@ -222,8 +222,8 @@ async def _order(daemon: Daemon, caller: SessionRecord) -> AsyncIterator[None]:
 
 async def _check_crowd(daemon: Daemon, caller: SessionRecord) -> None:
     at_work = [shown async for shown in _descendants(daemon, caller) if _is_at_work(shown)]
-    if len(at_work) >= MOST_AT_WORK:
-        raise RateLimited(f"{MOST_AT_WORK} sessions below this one are at work: wait for one of them")
+    if len(at_work) >= MAX_RUNNING:
+        raise RateLimited(f"{MAX_RUNNING} sessions below this one are at work: wait for one of them")
 
 
 def _is_at_work(shown: Shown) -> bool:

@@ -29,9 +29,9 @@ from ..schema.desktop import (
     DEFAULT_FPS,
     DEFAULT_HEIGHT,
     DEFAULT_WIDTH,
-    MOST_CLIPBOARD,
-    MOST_PIXELS,
-    MOST_TEXT,
+    MAX_CLIPBOARD,
+    MAX_PIXELS,
+    MAX_TEXT,
     ClipboardText,
     DesktopDone,
     DesktopStatus,
@@ -65,13 +65,11 @@ FAILS: Errors = (PermissionDenied, DesktopRuntimeInactive, DesktopRuntimeFailed)
 ACTS: Errors = (DesktopInvalidAction, *FAILS)
 STARTS: Errors = (*ACTS, Conflict, Unavailable)
 
-Side = Annotated[int, Meta(ge=64, le=MOST_PIXELS)]
+Side = Annotated[int, Meta(ge=64, le=MAX_PIXELS)]
 Fps = Annotated[int, Meta(ge=1, le=60)]
-X = Annotated[int, Meta(ge=0, le=MOST_PIXELS, description="Pixels from the left edge.")]
-Y = Annotated[int, Meta(ge=0, le=MOST_PIXELS, description="Pixels from the top edge.")]
-MaybeX = Annotated[
-    Annotated[int, Meta(ge=0, le=MOST_PIXELS)] | None, Meta(description="Where to move first.")
-]
+X = Annotated[int, Meta(ge=0, le=MAX_PIXELS, description="Pixels from the left edge.")]
+Y = Annotated[int, Meta(ge=0, le=MAX_PIXELS, description="Pixels from the top edge.")]
+MaybeX = Annotated[Annotated[int, Meta(ge=0, le=MAX_PIXELS)] | None, Meta(description="Where to move first.")]
 MaybeY = MaybeX
 Button = Annotated[MouseButton | None, Meta(description="Mouse button (default: left).")]
 Steps = Annotated[Annotated[int, Meta(ge=-1000, le=1000)] | None, Meta(description="Steps of the wheel.")]
@@ -89,7 +87,7 @@ Scale = Annotated[
     Annotated[float, Meta(ge=0.1, le=1.0)] | None, Meta(description="Size of the picture (default 1).")
 ]
 ShowCursor = Annotated[bool | None, Meta(description="Draw the mouse cursor.")]
-Coordinate = Annotated[int, Meta(ge=-MOST_PIXELS, le=MOST_PIXELS)]
+Coordinate = Annotated[int, Meta(ge=-MAX_PIXELS, le=MAX_PIXELS)]
 
 
 class StartDesktop(Struct, frozen=True, rename="camel"):
@@ -133,8 +131,8 @@ class Screenshot(Struct, frozen=True, rename="camel"):
 class RegionScreenshot(Struct, frozen=True, rename="camel"):
     x: X
     y: Y
-    width: Annotated[int, Meta(ge=1, le=MOST_PIXELS, description="Width in pixels.")]
-    height: Annotated[int, Meta(ge=1, le=MOST_PIXELS, description="Height in pixels.")]
+    width: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Width in pixels.")]
+    height: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Height in pixels.")]
     format: Format = None
     quality: Quality = None
     scale: Scale = None
@@ -179,7 +177,7 @@ class Scroll(Struct, frozen=True, rename="camel"):
 class TypeText(Struct, frozen=True, rename="camel"):
     text: Annotated[
         str,
-        Meta(min_length=1, max_length=MOST_TEXT, description="Text in any script; a line feed is Return."),
+        Meta(min_length=1, max_length=MAX_TEXT, description="Text in any script; a line feed is Return."),
     ]
     delay_ms: Annotated[
         Annotated[int, Meta(ge=0, le=1000)] | None,
@@ -208,8 +206,8 @@ class MoveWindow(Struct, frozen=True, rename="camel"):
 
 class ResizeWindow(Struct, frozen=True, rename="camel"):
     window_id: WindowId
-    width: Annotated[int, Meta(ge=1, le=MOST_PIXELS, description="Width of its content.")]
-    height: Annotated[int, Meta(ge=1, le=MOST_PIXELS, description="Height of its content.")]
+    width: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Width of its content.")]
+    height: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Height of its content.")]
 
 
 class ReadClipboard(Struct, frozen=True):
@@ -219,7 +217,7 @@ class ReadClipboard(Struct, frozen=True):
 
 
 class SetClipboard(Struct, frozen=True):
-    text: Annotated[str, Meta(max_length=MOST_CLIPBOARD, description="Text to copy.")]
+    text: Annotated[str, Meta(max_length=MAX_CLIPBOARD, description="Text to copy.")]
     selection: Annotated[Selection | None, Meta(description="`clipboard` (default) or `primary`.")] = None
 
 

@@ -86,7 +86,7 @@ def _listed(
 async def test(daemon: Daemon, request: TestPolicy) -> PolicyVerdict:
     """Say what would happen to a request of an agent, and which rule decides. Nothing is run.
 
-    An agent that does not ask is not stopped by a rule: docs/permissions.md says what each agent asks for.
+    An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
     """
     agent = daemon.agent(request.agent)
     directory = request.directory or os.getcwd()

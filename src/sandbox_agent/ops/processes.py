@@ -31,7 +31,7 @@ from ..schema.processes import (
 from .operation import Dialogue, OnNode, Stream, operation
 
 STOP_WAIT_MS = 2_000
-MOST_WAIT_MS = 3_600_000
+MAX_WAIT_MS = 3_600_000
 
 ProcessId = Annotated[str, Meta(description="Id of the process, e.g. `proc_1`.")]
 ProgramName = Annotated[
@@ -41,7 +41,7 @@ Arguments = Annotated[tuple[str, ...], Meta(description="Arguments of the progra
 Directory = Annotated[str | None, Meta(description="Working directory (default: the daemon's).")]
 Variables = Annotated[dict[str, str], Meta(description="Environment variables in addition to the daemon's.")]
 WaitMs = Annotated[
-    Annotated[int, Meta(ge=0, le=MOST_WAIT_MS)] | None,
+    Annotated[int, Meta(ge=0, le=MAX_WAIT_MS)] | None,
     Meta(description="How long to wait for the exit, in milliseconds (default 2000)."),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .modes import STATUS, is_client_tool, only_looks, out_of_plan, plan_answer, remember
 from .rules import Rules
-from .verdicts import Verdict, denial, told_settings, verdict
+from .verdicts import Verdict, denial, settings_for_agent, verdict
 
 __all__ = [
     "STATUS",
@@ -16,6 +16,6 @@ __all__ = [
     "out_of_plan",
     "plan_answer",
     "remember",
-    "told_settings",
+    "settings_for_agent",
     "verdict",
 ]

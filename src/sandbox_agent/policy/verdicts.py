@@ -79,7 +79,7 @@ def _denied(judged: Judged) -> Verdict:
     return Verdict(Decision("reject", reason or DENIED), "rule", judged.rule)
 
 
-def told_settings(settings: Settings, rules: Rules, agent: str) -> Settings:
+def settings_for_agent(settings: Settings, rules: Rules, agent: str) -> Settings:
     """What the agent is told. In its own bypass it would not ask, so no rule could deny anything: the daemon answers instead."""
     if settings.permission_mode == "bypass" and rules.restrict(agent):
         return msgspec.structs.replace(settings, permission_mode="default")

@@ -96,6 +96,10 @@ class Guarded:
         """SIGTERM for the program and its group, which may ignore it."""
         self._tell(b"term\n")
 
+    def hold(self, seconds: float) -> None:
+        """Freeze the program and every descendant if this is not called again within so many seconds."""
+        self._tell(b"hold %d\n" % max(0, round(seconds * 1000)))
+
     def stop(self, *, at_once: bool = False) -> None:
         """End the program and every descendant: SIGTERM and a short wait, unless `at_once`, then SIGKILL."""
         if self.is_gone or (self.is_stopping and not at_once):

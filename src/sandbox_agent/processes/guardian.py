@@ -11,7 +11,8 @@ DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemo
 
 It writes lines to the socket: `started PID`, `failed CODE REASON` (the exit code that a shell would use), `exited RETURNCODE`
 (negative: a signal). It reads: `stop` (end everything, after a grace period), `kill` (at once), `term` (only SIGTERM to the agent's
-group), `int`.
+group), `int`, and `hold MILLISECONDS`: if nothing more is heard for so long, every descendant is stopped with SIGSTOP until the next
+`hold`. A daemon that others may replace sends it again and again: while it is cut off or stopped itself, its agents must not act.
 """
 
 import os
@@ -94,6 +95,11 @@ def marked(marker: str) -> "set[int]":
     return found
 
 
+def now() -> float:
+    """Counts the time that the machine was suspended, too."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 def send_signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
@@ -120,6 +126,9 @@ class Guardian:
         self.command = command
         self.agent = 0
         self.agent_running = False
+        self.held_until: float | None = None
+        """When the agent has to stop, unless the daemon is heard again; None if it never has to."""
+        self.is_frozen = False
 
     def run(self) -> None:
         become_subreaper()
@@ -170,7 +179,9 @@ class Guardian:
         poll.register(self.control, select.POLLIN)
         poll.register(self.wakeup, select.POLLIN)
         while self.agent_running:
-            readable = {fd for fd, _ in poll.poll()}
+            readable = {fd for fd, _ in poll.poll(self.patience())}
+            if self.patience() == 0:
+                self.freeze()
             if self.wakeup in readable:
                 numbers = os.read(self.wakeup, 512)
                 self.reap()
@@ -178,6 +189,28 @@ class Guardian:
                     return
             if self.control in readable and not self.obey():
                 return
+
+    def patience(self) -> "float | None":
+        """Milliseconds until the agent has to stop."""
+        if self.held_until is None or self.is_frozen:
+            return None
+        return max(0.0, (self.held_until - now()) * 1000)
+
+    def freeze(self) -> None:
+        self.is_frozen = True
+        frozen: set[int] = set()
+        # Repeat until there are no new ones: a process may fork during the scan.
+        while found := (descendants(os.getpid()) | marked(self.marker)) - frozen:
+            for pid in found:
+                send_signal(pid, signal.SIGSTOP)
+            frozen |= found
+
+    def hold(self, seconds: float) -> None:
+        self.held_until = now() + seconds
+        if self.is_frozen and seconds > 0:
+            self.is_frozen = False
+            for pid in descendants(os.getpid()) | marked(self.marker):
+                send_signal(pid, signal.SIGCONT)
 
     def obey(self) -> bool:
         """Obey the daemon; False if it says to stop."""
@@ -193,11 +226,16 @@ class Guardian:
             send_signal(-self.agent, signal.SIGTERM)
         if b"int" in received:
             send_signal(self.agent, signal.SIGINT)
+        for line in received.split(b"\n"):
+            word, _, milliseconds = line.partition(b" ")
+            if word == b"hold":
+                self.hold(int(milliseconds) / 1000)
         return True
 
     def end_all(self) -> None:
         """Give the agent a chance to exit; then kill every descendant until none is left."""
-        if self.agent_running and self.grace > 0:
+        # What is frozen must not act again.
+        if self.agent_running and self.grace > 0 and not self.is_frozen:
             send_signal(self.agent, signal.SIGTERM)
             deadline = time.monotonic() + self.grace
             poll = select.poll()

@@ -26,10 +26,10 @@ from .usage import usage_below
 
 logger = logging.getLogger("sandbox_agent.processes")
 
-MOST_ENDED = 256
+MAX_ENDED = 256
 """How many ended processes are kept, with their output. The oldest are dropped."""
-MOST_RUNS = 256
-MOST_READING = 2
+MAX_RUNS = 256
+MAX_READING = 2
 STOP_SECONDS = 10.0
 SAVE_SECONDS = 1.0
 """How long to wait for a disk that accepts no writes."""
@@ -51,7 +51,7 @@ class Processes:
         """All that run."""
         self._is_stopping = False
         self.config = USUAL_CONFIG
-        self.reading = asyncio.Semaphore(MOST_READING)
+        self.reading = asyncio.Semaphore(MAX_READING)
         """Held while a whole log is in memory for a response."""
 
     async def start(self) -> None:
@@ -164,8 +164,8 @@ class Processes:
 
     async def run(self, spec: ProgramSpec, timeout_ms: int | None, max_output: int | None) -> ProcessRun:
         """Run a program to its end. It is neither counted nor recorded."""
-        if self._runs >= MOST_RUNS:
-            raise Conflict(f"{MOST_RUNS} programs are already being run")
+        if self._runs >= MAX_RUNS:
+            raise Conflict(f"{MAX_RUNS} programs are already being run")
         config = self.config
         milliseconds = min(timeout_ms or config.default_run_timeout_ms, config.max_run_timeout_ms)
         kept = min(max_output or config.max_output_bytes, config.max_output_bytes)
@@ -189,7 +189,7 @@ class Processes:
 
     async def _forget_oldest(self) -> None:
         ended = [process for process in self._processes.values() if process.exited.is_set()]
-        for process in ended[: max(0, len(ended) - MOST_ENDED)]:
+        for process in ended[: max(0, len(ended) - MAX_ENDED)]:
             await self.delete(process)
 
     # -- the end of one -----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from ..errors import Conflict
 
 WRITE_SECONDS = 30.0
 """How long to wait for a program that does not read."""
-MOST_WAITING = 64
+MAX_WAITING = 64
 END_OF_INPUT = b"\x04"
 
 
@@ -27,7 +27,7 @@ class ProgramInput:
 
     async def write(self, data: bytes, *, is_end: bool = False) -> None:
         """Write everything, in the order of the calls. With `is_end`, nothing may follow."""
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise Conflict("too many requests are waiting for the process to read its input")
         if is_end and self._is_terminal:
             data += END_OF_INPUT

@@ -1,7 +1,7 @@
 """Sandboxes as containers of a Docker engine, one for each name, with two named volumes that outlive them.
 
-A sandbox is its volumes. Stopping it deletes the container, so a container that exists but does not run has crashed, and a new
-start uses the image as it is by then.
+A sandbox is its volumes. Stopping it deletes the container, so a container that exists but does not run has crashed, and the next
+start uses the newest image.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DockerProvider:
         while time.monotonic() < deadline:
             found = await self._engine.container(name)
             if found is None:
-                # If another program was faster, look at what it has created.
+                # Another program may have been faster: use the container that it created.
                 await self._create(spec, name)
             elif found.state.status == "running":
                 return _reachable(_sandbox(spec.name, found))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..errors import InvalidRequest, SandboxAgentError, Unavailable
 
 API = "/v1.41"
-"""The version of Docker 20.10; newer engines speak it, too."""
+"""The version of Docker 20.10, which newer engines support too."""
 ASK_SECONDS = 60.0
 TOLD_LINES = 15
 
@@ -35,7 +35,7 @@ class Network(Struct, frozen=True, rename="pascal"):
 
 
 class Container(Struct, frozen=True, rename="pascal"):
-    """What the engine tells when a container is inspected."""
+    """The engine's description of a container."""
 
     state: ContainerState
     network_settings: Network
@@ -137,7 +137,7 @@ class Engine:
         await self._ask("POST", f"/containers/{quote(name)}/start")
 
     async def stop(self, name: str, seconds: float) -> None:
-        """End its first process with SIGTERM, and after these seconds with SIGKILL."""
+        """Send SIGTERM to its first process, and SIGKILL after this many seconds."""
         await self._unless_gone(
             "POST", f"/containers/{quote(name)}/stop", {"t": str(round(seconds))}, seconds + ASK_SECONDS
         )
@@ -164,7 +164,7 @@ class Engine:
         return await self._found("GET", f"/volumes/{quote(name)}", Volume)
 
     async def create_volume(self, name: str, labels: dict[str, str]) -> None:
-        """Create a volume, or keep the one that there is."""
+        """Create a volume, or keep the existing one."""
         await self._ask("POST", "/volumes/create", body=_NewVolume(name, labels))
 
     async def delete_volume(self, name: str) -> None:
@@ -246,4 +246,4 @@ def _decoded(content: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError as error:
-        raise Unavailable(f"docker gave an answer of another shape: {error}") from None
+        raise Unavailable(f"docker's answer could not be understood: {error}") from None

@@ -59,7 +59,7 @@ class LocalProvider:
                 if lock_holder(place / "data") is None:
                     return await self._launch(spec, place, deadline)
                 # It is stopping, or another program has just started it.
-                await _pause(deadline, f"sandbox {spec.name} neither starts nor stops")
+                await _pause(deadline, f"sandbox {spec.name} is neither starting nor stopping")
             return sandbox
 
     async def _launch(self, spec: SandboxSpec, place: Path, deadline: float) -> Sandbox:
@@ -83,7 +83,7 @@ class LocalProvider:
                     )
                 await _pause(deadline, f"sandbox {spec.name} did not start in time: {_last_words(place)}")
         except BaseException:
-            # Nobody waits for it any more, and it may wait for its name for ever.
+            # Nobody waits for it any more, and it may wait for its name forever.
             child.kill()
             child.wait()
             raise
@@ -174,7 +174,7 @@ async def _locked(path: Path, deadline: float) -> AsyncIterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                await _pause(deadline, "another program is starting this sandbox, and does not finish")
+                await _pause(deadline, "another program has been starting this sandbox for too long")
         yield
 
 

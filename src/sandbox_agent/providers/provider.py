@@ -1,4 +1,4 @@
-"""What a fleet and a client need of the place where sandboxes run. Everything else is asked of the daemons inside."""
+"""What a fleet or a client needs from the place where sandboxes run. It asks the daemons inside for everything else."""
 
 from __future__ import annotations
 

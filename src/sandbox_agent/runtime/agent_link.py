@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..agents.base import Conversation, Ending, Notice, Ready, Start, StartFailed
+from ..agents.base import Conversation, Ending, Notice, Place, Ready, Start, StartFailed
 from ..agents.scribe import Scribe
-from ..errors import AgentProcessExited, Internal, SandboxAgentError, Timeout
+from ..errors import AgentProcessExited, Conflict, Internal, SandboxAgentError, Timeout, Unavailable
 from ..schema.desktop import DESKTOP_SERVER
 from ..schema.events import TurnStarted
 from ..schema.features import Catalogue
@@ -33,6 +33,7 @@ from ..session.effects import (
     Switch,
     Words,
 )
+from .carried import CarriedConversation
 from .host import Host
 from .hosts import HostRequest
 from .mcp import granted, is_own_server, servers_for
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.link")
 
 EXIT_SECONDS = 2.0
-MOST_FILE_BYTES = 48 << 20
+MAX_FILE_BYTES = 48 << 20
 """Total size of the files in one message; encoded in base64 they make a line of 64 MiB."""
 
 
@@ -73,6 +74,7 @@ class AgentLink:
         self._desktop: DesktopSocket | None = None
         self._door: SessionDoor | None = None
         self._our_servers: dict[str, McpServer] = {}
+        self._place: Place | None = None
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
@@ -132,6 +134,9 @@ class AgentLink:
         await self._open_door()
         settings = self._settings(effect.settings)
         request = HostRequest(agent, program, settings, live.secrets.env, effect.native_id, effect.resume)
+        self._place = live.sessions.hosts.place_of(request)
+        if effect.resume and effect.native_id is not None:
+            await self._bring_conversation(effect.native_id)
         # A start cannot be interrupted: a process that is no longer wanted is released once it has started.
         starting = asyncio.ensure_future(live.sessions.hosts.get(request))
         try:
@@ -152,6 +157,26 @@ class AgentLink:
         except TimeoutError:
             text = f"{agent.title} did not answer in {live.sessions.config.start_seconds:g} s"
             raise Timeout(text, agent=agent.name) from None
+
+    async def _bring_conversation(self, native_id: str) -> None:
+        """Another machine may have had the agent's conversation until now."""
+        carrier, conversation = self._live.sessions.carrier, self.conversation_here(native_id)
+        if carrier is None or conversation is None:
+            return
+        try:
+            await carrier.bring(conversation, even_if_older=self._effect.carried)
+        except Conflict as problem:
+            raise StartFailure(problem, exited=True, gone=True) from None
+        except OSError as error:
+            raise Unavailable(f"the agent's conversation cannot be brought here: {error}") from error
+
+    def conversation_here(self, native_id: str) -> CarriedConversation | None:
+        """Where this machine has, or would have, the agent's conversation."""
+        place, live = self._place, self._live
+        kept = None if place is None else live.agent.conversation(place, native_id)
+        if place is None or kept is None:
+            return None
+        return CarriedConversation(live.id, native_id, kept, place.environ, live.settings.directory)
 
     def _settings(self, settings: Settings) -> Settings:
         """The settings with what no client may read, and with what is on disk."""
@@ -386,7 +411,7 @@ class AgentLink:
 def _read(paths: tuple[str, ...]) -> dict[str, bytes]:
     """Files that are gone or too large are left out: the prompt still names them, so the agent can report the problem."""
     files: dict[str, bytes] = {}
-    left = MOST_FILE_BYTES
+    left = MAX_FILE_BYTES
     for path in paths:
         # A pipe that has replaced the file must not block the read.
         with contextlib.suppress(OSError), open(path, "rb", opener=_open_at_once) as file:

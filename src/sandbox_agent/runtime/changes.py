@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from ..agents.diffs import changed_lines
 from ..errors import Conflict, Unavailable
 from ..files import reverting
 from ..files.entries import readable
@@ -27,7 +28,7 @@ from .log import Log
 
 PAGE_EVENTS = 500
 PAGE_BYTES = 4 << 20
-MOST_TOLD_BYTES = 8 << 20
+MAX_REPORTED_BYTES = 8 << 20
 
 
 class SessionChanges:
@@ -51,7 +52,7 @@ class SessionChanges:
         # The file roots apply here too.
         os.close(await self._files.run(self._files.roots.open_folder, directory))
         if not snapshot.exists:
-            return await self._told_by_events(record, snapshot.notice)
+            return await self._changes_from_events(record, snapshot.notice)
         async with self._locks.hold(record.folder):
             try:
                 return await self._files.run(_compared, snapshot)
@@ -90,11 +91,11 @@ class SessionChanges:
 
     # -- without a snapshot -------------------------------------------------------------------
 
-    async def _told_by_events(self, record: SessionRecord, notice: str | None) -> ChangeList:
+    async def _changes_from_events(self, record: SessionRecord, notice: str | None) -> ChangeList:
         """The changes that the agent reported: all patches of each file, concatenated."""
         patches: dict[str, list[str]] = {}
         after = size = 0
-        while size < MOST_TOLD_BYTES:
+        while size < MAX_REPORTED_BYTES:
             page = partial(self._log.store.read, record.session_id, after, PAGE_EVENTS, PAGE_BYTES)
             rows = await self._log.look_up(page)
             if not rows:
@@ -106,7 +107,9 @@ class SessionChanges:
                         if isinstance(part, FileRef) and part.diff is not None and part.action != "read":
                             patches.setdefault(part.to or part.path, []).append(part.diff)
                             size += len(part.diff)
-        files = [_told(record.settings.directory, path, "".join(texts)) for path, texts in patches.items()]
+        files = [
+            _changed_file(record.settings.directory, path, "".join(texts)) for path, texts in patches.items()
+        ]
         return _summed(record.settings.directory, "events", files, notice=notice)
 
 
@@ -120,10 +123,8 @@ class _Completed(msgspec.Struct):
     data: _Data
 
 
-def _told(directory: str, path: str, diff: str) -> ChangedFile:
-    lines = diff.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    deleted = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+def _changed_file(directory: str, path: str, diff: str) -> ChangedFile:
+    added, deleted = changed_lines(diff)
     is_new = "\n--- /dev/null" in f"\n{diff}"
     full = os.path.join(directory, path)
     size, etag = reverting.size_and_etag(full)

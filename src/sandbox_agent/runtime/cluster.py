@@ -32,6 +32,8 @@ logger = logging.getLogger("sandbox_agent.cluster")
 
 TRIES = 3
 RETRY_SECONDS = 0.25
+LEASH_SECONDS = 2.0
+"""How long before the end of the lease agents are frozen. It is half of a shorter lease."""
 SEVERAL = 50
 """Sessions that are closed at the same time."""
 
@@ -87,7 +89,7 @@ class Silences:
         return silent
 
     def forget(self) -> None:
-        """The database did not answer, so nothing is known about anybody."""
+        """The database did not answer, so nothing is known about any node."""
         self._looked_at = None
 
 
@@ -111,6 +113,11 @@ class Cluster:
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
         log.on_uncertain = self._tell_uncertain
+        self._unseen: tuple[int, float] | None = None
+        """The position of a write of ours that readers of all sessions could not see, and since when."""
+        self._held_at = 0.0
+        if self._takes_any:
+            log.on_renewed = self._hold_agents
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -142,15 +149,20 @@ class Cluster:
         self._spawn(self._renew())
         self._spawn(self._watch())
 
+    def stop_asking(self) -> None:
+        """Let no one wait for another node: this one stops."""
+        if self._courier is not None:
+            self._courier.close()
+
     async def leave(self) -> None:
-        """Release all sessions, so that others wait for nothing. Called once nothing is left to be written."""
+        """Release all sessions, so that other nodes need not wait for the lease. Called once everything is written."""
         try:
             await self._ask(self._store.leave)
         except Exception as error:
             logger.warning("this node could not leave the log; others wait for its lease: %s", error)
 
     def _fenced(self) -> None:
-        """Everything that this node ran may run elsewhere by now: end it, and begin anew."""
+        """Everything that this node ran may run elsewhere by now: end it, and join again."""
         self._spawn(self._rejoin())
 
     async def _rejoin(self) -> None:
@@ -177,6 +189,22 @@ class Cluster:
             if self._log.failure is None:  # otherwise the log tries again by itself
                 with contextlib.suppress(Unavailable):
                     await self._log.written(end)
+                    await self._look_at_the_horizon()
+
+    async def _look_at_the_horizon(self) -> None:
+        """Whether readers of all sessions can see our last write, which any open transaction on the server may delay."""
+        if self._unseen is None:
+            self._unseen = (self._log.written_to, time.monotonic())
+        if await self._ask(self._store.horizon) >= self._unseen[0]:
+            self._unseen = None
+
+    def _hold_agents(self, renewed_at: float) -> None:
+        """Another node may continue our sessions when the lease is over, on the same files: our agents must not act any more by then."""
+        now = time.monotonic()
+        if now - self._held_at >= self._lease / 6:
+            self._held_at = now
+            leash = max(self._lease - LEASH_SECONDS, self._lease / 2)
+            self._sessions.hosts.hold(renewed_at + leash - now)
 
     # -- others -------------------------------------------------------------------------------
 
@@ -383,6 +411,10 @@ class Cluster:
             "follower_lag_seconds": (
                 "Seconds since the node last knew everything that others had written.",
                 now - self.follower.looked_at,
+            ),
+            "log_horizon_age_seconds": (
+                "How long a transaction that is open on the database server has kept back the stream of all sessions.",
+                now - self._unseen[1] if self._unseen is not None else 0.0,
             ),
             "commands_waiting": (
                 "Requests that wait for another node.",

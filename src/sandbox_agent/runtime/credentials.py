@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from ..agents.base import Agent
 from ..agents.credentials import Credential, KeyFile
 
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """Claude's state file grows to a few megabytes; no credentials file is larger than this."""
 
 
@@ -70,7 +70,7 @@ def _content(path: Path) -> bytes:
     facts = path.stat()
     if not stat.S_ISREG(facts.st_mode):
         raise _Unusable("is not a file")
-    if facts.st_size > MOST_BYTES:
-        raise _Unusable(f"is larger than {MOST_BYTES >> 20} MiB")
+    if facts.st_size > MAX_BYTES:
+        raise _Unusable(f"is larger than {MAX_BYTES >> 20} MiB")
     with path.open("rb") as file:
-        return file.read(MOST_BYTES)
+        return file.read(MAX_BYTES)

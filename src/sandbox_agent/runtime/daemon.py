@@ -20,6 +20,7 @@ from .. import __version__
 from ..agents import AGENTS
 from ..agents.acp import parse_acp_agents
 from ..agents.base import Agent
+from ..agents.unknown import unknown_agent
 from ..config import Config
 from ..errors import (
     AgentNotInstalled,
@@ -58,7 +59,7 @@ from .catalogues import Catalogues
 from .changes import SessionChanges
 from .choices import CHOICES, check_choice, check_directory, check_mode, check_settings
 from .directories import Directories
-from .folder import DataFolder
+from .folder import DataFolder, name_of
 from .hosts import Hosts
 from .installs import InstallRequest, Installs
 from .locks import Locks
@@ -75,6 +76,9 @@ if TYPE_CHECKING:
     from .courier import Carriage
 
 logger = logging.getLogger("sandbox_agent.daemon")
+
+CARRY_SECONDS = 10.0
+"""How long a stop waits until the agents' conversations are stored."""
 
 
 def log_files(config: Config) -> list[Path]:
@@ -155,6 +159,7 @@ class Daemon:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def _cluster(self) -> Cluster:
+        from .carrier import Carrier
         from .cluster import Cluster
         from .shared_log import SharedLog
 
@@ -162,6 +167,9 @@ class Daemon:
         self.log.on_went_back = self._break
         cluster = Cluster(self.config, self.log, self.sessions, self.node_name, self.folder, self.spawn)
         self.sessions.cluster = cluster
+        carrier = Carrier(self.log.store, name_of(self.folder), self._instance, self.spawn)
+        carrier.on_left_out = self.sessions.tell_not_carried
+        self.sessions.carrier = carrier
         return cluster
 
     def _break(self, words: str) -> None:
@@ -206,9 +214,13 @@ class Daemon:
             await self.sessions.drain(self.config.drain_seconds)
             await self.sessions.rest()
         await self.hosts.stop_all()
+        if self.sessions.carrier is not None and not self.broken.done():
+            await self.sessions.carrier.finish(CARRY_SECONDS)
         self._data.remove_launch_files()
         self.log.channel.close()
         self.files.close()
+        if self.cluster is not None:
+            self.cluster.stop_asking()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -357,8 +369,7 @@ class Daemon:
     def agent(self, name: str) -> Agent:
         agent = self.agents.get(name)
         if agent is None:
-            known = ", ".join(self.agents)
-            raise UnsupportedAgent(f"no agent is called {name}; there are {known}", agent=name)
+            raise UnsupportedAgent(unknown_agent(name, self.agents), agent=name)
         return agent
 
     def require_open(self) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("sandbox_agent.tools")
 
-MOST_CALLS = 8
+MAX_CALLS = 8
 TIMEOUT_MS = 660_000
 """Longer than any action takes."""
 
@@ -100,8 +100,8 @@ class DesktopSocket:
             return None
         if not secrets.compare_digest(request.secret.encode(), self._secret.encode()):
             return None
-        if len(self._calls) > MOST_CALLS:
-            return ToolOutcome(f"{MOST_CALLS} calls are already being carried out", failed=True)
+        if len(self._calls) > MAX_CALLS:
+            return ToolOutcome(f"{MAX_CALLS} calls are already being carried out", failed=True)
         acting = asyncio.ensure_future(self._tools.call(request.tool, request.arguments))
         leaving = asyncio.ensure_future(reader.read(1))
         try:

@@ -25,7 +25,7 @@ from .shared_log import SharedLog
 logger = logging.getLogger("sandbox_agent.follower")
 
 LOOK_SECONDS = 1.0
-MOST_ROWS = 200
+MAX_ROWS = 200
 """Readers that are further behind read from the store by themselves."""
 
 
@@ -102,12 +102,12 @@ class Follower:
             for session_id in ends.keys() - heads.keys():
                 self._sessions.gone(ends[session_id])
         behind = {
-            id: max(ends[id].committed, head - MOST_ROWS)
+            id: max(ends[id].committed, head - MAX_ROWS)
             for id, head in heads.items()
             if id in ends and head > ends[id].committed
         }
         if behind:
-            found = await self._log.ask(lambda: self._store.read_many(behind, MOST_ROWS))
+            found = await self._log.ask(lambda: self._store.read_many(behind, MAX_ROWS))
             # Too large to be read for all at once.
             large = {id: heads[id] - 1 for id in behind.keys() - found.keys()}
             if large:

@@ -15,7 +15,7 @@ from .channel import PIECE_BYTES, Channel, Numbered, Piece, cut
 from .pages import LogPages, Page, Pages, RawPages, SessionPages, Slice
 from .reading import Reading
 
-MOST_PAGE_BYTES = 256 << 10
+MAX_PAGE_BYTES = 256 << 10
 
 OUTAGE_SECONDS = 0.5
 
@@ -130,7 +130,7 @@ class Following:
             if not page or self._outlet.is_gone or self._channel.deleted:
                 return bool(page)
             is_taken = self._take(self._pieces_of(page))
-            self._appetite = min(2 * self._appetite, MOST_PAGE_BYTES) if is_taken else PIECE_BYTES
+            self._appetite = min(2 * self._appetite, MAX_PAGE_BYTES) if is_taken else PIECE_BYTES
             return True
 
     def _read(self) -> Page:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Written = Callable[[int | Exception], None]
 """Called on the event loop when a group is on disk, with its first position, or with the error if it is not."""
 
-MOST_PIECES = 1_000
+MAX_PIECES = 1_000
 """Deltas join an entry up to here, so that a store that bounds a write can take entries one by one."""
 
 StoreBlob = Callable[[str, str, str, bytes], object]
@@ -74,7 +74,7 @@ class Group:
 
     def add_pieces(self, end: End, rows: list[EventRow], size: int) -> None:
         last = self._pieces.get(end)
-        if last is None or len(last.rows) + len(rows) > MOST_PIECES:
+        if last is None or len(last.rows) + len(rows) > MAX_PIECES:
             self.add(Entry(end, rows, size))
         else:
             last.rows += rows

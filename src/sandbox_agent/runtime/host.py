@@ -34,7 +34,7 @@ logger = logging.getLogger("sandbox_agent.host")
 
 CLOSE_SECONDS = 1.5
 EXIT_SECONDS = 1.0
-MOST_HELD_BYTES = 1 << 20
+MAX_HELD_BYTES = 1 << 20
 """Output held here at most; beyond it, the host stops reading from the agent."""
 
 
@@ -74,7 +74,7 @@ class Host:
         self.agent = agent
         self.wire = agent.wire(world)
         self.started_at = time.monotonic()
-        self.exit_told = asyncio.Event()
+        self.exit_reported = asyncio.Event()
         """Set when every session knows that the process is gone."""
         self._tap = tap
         self._launch = launch
@@ -199,7 +199,7 @@ class Host:
 
     def _require_alive(self) -> None:
         """A session that joins after the exit was reported would never learn of it."""
-        if self.exit_told.is_set():
+        if self.exit_reported.is_set():
             raise AgentProcessExited("the agent's process has just exited", agent=self.agent.name)
 
     # -- what the process says ----------------------------------------------------------------
@@ -214,7 +214,7 @@ class Host:
             return
         if self._held:
             frames, self._held, size, self._held_bytes = self._held, [], self._held_bytes, 0
-            if size > MOST_HELD_BYTES:
+            if size > MAX_HELD_BYTES:
                 self._resume()
             self._feed(frames)
         waited, self._waited = self._waited, []
@@ -235,7 +235,7 @@ class Host:
         before = self._held_bytes
         self._held += frames
         self._held_bytes += sum(len(frame) if isinstance(frame, bytes) else 1_000 for frame in frames)
-        if before <= MOST_HELD_BYTES < self._held_bytes:
+        if before <= MAX_HELD_BYTES < self._held_bytes:
             self._pause()
 
     def _feed(self, frames: Sequence[InFrame | LineTooLong]) -> None:
@@ -374,7 +374,7 @@ class Host:
             conversation.scribe.frame = Frame()
             tenant.exited(exit)
         self._on_exit(self, exit)
-        self.exit_told.set()
+        self.exit_reported.set()
 
 
 def _record(tap: Tap, direction: Literal["in", "out"], frames: Sequence[InFrame | OutFrame]) -> None:

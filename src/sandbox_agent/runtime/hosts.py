@@ -60,6 +60,8 @@ class Hosts:
         self._locks = Locks()
         self._last_errors: dict[str, str] = {}
         self._starts: dict[str, int] = {}
+        self._held_until: float | None = None
+        """When agents that start now must freeze; None if they never must."""
         self.tap: Tap | None = None
 
     async def get(self, request: HostRequest) -> Host:
@@ -77,10 +79,16 @@ class Hosts:
             shared.expect()
             return shared
 
-    async def _start(self, request: HostRequest) -> Host:
+    def place_of(self, request: HostRequest) -> Place:
+        """Where and with which environment its agent runs."""
         agent = request.agent
         env = {**environment(agent, os.environ, request.env), INSIDE: agent.name}
-        place = Place(request.program.path, self._data_dir, env)
+        return Place(request.program.path, self._data_dir, env)
+
+    async def _start(self, request: HostRequest) -> Host:
+        agent = request.agent
+        place = self.place_of(request)
+        env = dict(place.environ)
         launch = agent.launch(place, request.settings, request.native_id, request.resume)
         host = Host(agent, launch, self._log, self._world, self.instance, self._exited, self.tap)
         self._running.add(host)
@@ -94,6 +102,8 @@ class Hosts:
         except BaseException:
             self._running.discard(host)
             raise
+        if self._held_until is not None:
+            host.process.hold(self._held_until - time.monotonic())
         logger.info("started %s (pid %s)", agent.name, host.process.pid)
         return host
 
@@ -107,6 +117,12 @@ class Hosts:
             await host.end()
             # Without tenants, no one is told of the exit.
             self._running.discard(host)
+
+    def hold(self, seconds: float) -> None:
+        """Freeze all agents if this is not called again within so many seconds. Their guardians see to it, whatever becomes of us."""
+        self._held_until = time.monotonic() + seconds
+        for host in self._running:
+            host.process.hold(seconds)
 
     async def stop_all(self) -> None:
         await asyncio.gather(*(host.process.stop() for host in list(self._running)), return_exceptions=True)

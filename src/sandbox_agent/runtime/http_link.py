@@ -51,7 +51,7 @@ class HttpLink(AgentProcess):
         self._lanes: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._events: Exchange | None = None
         self._paused = False
-        self._exit_told = asyncio.Event()
+        self._exit_reported = asyncio.Event()
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
         self._address: asyncio.Future[SplitResult] = asyncio.get_running_loop().create_future()
@@ -79,7 +79,7 @@ class HttpLink(AgentProcess):
 
     async def stop(self) -> None:
         await super().stop()
-        await self._exit_told.wait()
+        await self._exit_reported.wait()
 
     # -- its life -----------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class HttpLink(AgentProcess):
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
         self._tell_exit(exit)
-        self._exit_told.set()
+        self._exit_reported.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

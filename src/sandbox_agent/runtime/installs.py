@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Heard = TypeVar("Heard")
 
-MOST_AT_ONCE = 16
+MAX_AT_ONCE = 16
 """Each has a thread, even while it waits for another installation of the same agent."""
 RETRY_SECONDS = 30
 
@@ -52,9 +52,9 @@ class Installs:
         """The installation for this request: the one already running, or a new one. It ends by itself."""
         running = self._running.get(request)
         if running is None:
-            if len(self._running) >= MOST_AT_ONCE:
+            if len(self._running) >= MAX_AT_ONCE:
                 raise RateLimited(
-                    f"{MOST_AT_ONCE} installations are already running",
+                    f"{MAX_AT_ONCE} installations are already running",
                     agent=request.agent.name,
                     retryAfter=RETRY_SECONDS,
                 )

@@ -70,6 +70,8 @@ class LiveSession:
         self._held: Host | None = None
         self._callers: Callers = Callers()
         self._timers: Timers = Timers(self._time_out)
+        self._turns_kept = machine.core.record.turns if sessions.carrier is not None else None
+        """How many turns had begun when the agent's conversation was last given to the carrier; None if nothing is carried."""
         end.listener = self
 
     @property
@@ -157,6 +159,20 @@ class LiveSession:
         self.step(inputs.Committed(number))
         if self._core.last == self._core.committed:
             self._callers.tell_settled()
+        if self._turns_kept is not None:
+            self._keep_conversation()
+
+    def _keep_conversation(self) -> None:
+        """Store the agent's own conversation after each turn, if the agent runs here."""
+        carrier, link, view = self.sessions.carrier, self._link, self.end.view
+        if carrier is None or link is None or view is None:
+            return
+        record = view.record
+        if record.turn_id is not None or record.turns == self._turns_kept or record.native_id is None:
+            return
+        self._turns_kept = record.turns
+        if (conversation := link.conversation_here(record.native_id)) is not None:
+            carrier.keep(conversation, self.end.committed)
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
         self.step(inputs.Refused(number, problem))

@@ -106,6 +106,10 @@ class AgentProcess:
         """SIGINT for the agent alone."""
         self._guarded.interrupt()
 
+    def hold(self, seconds: float) -> None:
+        """Freeze it and every descendant if this is not called again within so many seconds."""
+        self._guarded.hold(seconds)
+
     def close_input(self) -> None:
         self._stdin.close()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,14 @@ from ..agents.acp import Acp
 from ..agents.base import Agent
 from ..agents.scribe import Requested
 from ..config import Config
-from ..errors import Internal, SandboxAgentError, SessionAlreadyExists, SessionNotFound, Unavailable
+from ..errors import (
+    Conflict,
+    Internal,
+    SandboxAgentError,
+    SessionAlreadyExists,
+    SessionNotFound,
+    Unavailable,
+)
 from ..schema.events import PermissionRequested, QuestionRequested, decode_event
 from ..schema.features import Catalogue
 from ..schema.mcp import McpServerInfo
@@ -41,10 +49,13 @@ from .session_door import Welcome
 
 if TYPE_CHECKING:
     from ..desktop.desktop import Desktop
+    from .carrier import Carrier
     from .cluster import Cluster
 
 logger = logging.getLogger("sandbox_agent.sessions")
 
+CATCH_UP_SECONDS = 2.0
+CATCH_UP_PAUSE = 0.01
 UNREAD_SECONDS = 10.0
 """How long an end of the log waits for its first reader."""
 
@@ -84,6 +95,8 @@ class Sessions:
         self.spawn = spawn
         self.cluster: Cluster | None = None
         """The other nodes that share the log, if it is shared."""
+        self.carrier: Carrier | None = None
+        """Carries the agents' conversations to other nodes, if the log is shared."""
         self.desktop = desktop
         self._agents = agents
         self._world = world
@@ -180,6 +193,35 @@ class Sessions:
             # The caller may never start to follow it.
             asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._drop_end, end)
             return end
+
+    async def end_at(self, session_id: str, offset: int) -> End:
+        """A session's end of the log for a reader who has seen this much. Raises `Conflict` if there is no such event."""
+        end = await self.end(session_id)
+        if offset <= end.committed:
+            return end
+        if self.cluster is None or offset > await self._stored_events(session_id):
+            raise _beyond(session_id, offset, end.committed)
+        # Another node has shown it already: ours has yet to hear that its own write is done, or that it is no longer the owner.
+        deadline = time.monotonic() + CATCH_UP_SECONDS
+        while offset > end.committed:
+            if time.monotonic() > deadline:
+                raise Unavailable("this node lags behind the log", retryAfter=1, sessionId=session_id)
+            await asyncio.sleep(CATCH_UP_PAUSE)
+            end = await self.end(session_id)
+        return end
+
+    async def events_until(self, session_id: str, offset: int) -> int:
+        """How many events a session has, for a reader who has seen this much. Raises `Conflict` if there is no such event."""
+        count = (await self.show(session_id)).event_count
+        if offset > count and self.cluster is not None:
+            count = await self._stored_events(session_id)
+        if offset > count:
+            raise _beyond(session_id, offset, count)
+        return count
+
+    async def _stored_events(self, session_id: str) -> int:
+        """Whatever this node knows."""
+        return (await self.log.look_up(lambda: self._stored(session_id))).record.event_count
 
     def _followed(self, view: View) -> End:
         """The end of a session that this node does not write, with what is committed by now."""
@@ -417,6 +459,10 @@ class Sessions:
         finally:
             self._unpin(live)
 
+    def tell_not_carried(self, session_id: str, reason: str) -> None:
+        if (live := self._live.get(session_id)) is not None:
+            live.step(inputs.NotCarried(reason))
+
     def refuse_callers(self, session_id: str, problem: SandboxAgentError) -> None:
         """Let no one wait any longer; what they asked for goes on."""
         if (live := self._live.get(session_id)) is not None:
@@ -465,6 +511,10 @@ class Sessions:
             "turns_running": sum(state in ("running", "requires_action") for state in states),
             "readers": self.log.channel.readers + sum(end.channel.readers for end in self._ends.values()),
         }
+
+
+def _beyond(session_id: str, offset: int, committed: int) -> Conflict:
+    return Conflict("the offset is beyond the log", sessionId=session_id, offset=offset, committed=committed)
 
 
 def _id_of(asked: Requested) -> str:

@@ -12,10 +12,10 @@ PictureFormat = Literal["png", "jpeg", "webp"]
 Selection = Literal["clipboard", "primary"]
 RecordingStatus = Literal["recording", "completed", "failed"]
 
-MOST_PIXELS = 4096
+MAX_PIXELS = 4096
 """The largest width and height of a desktop: a picture of it is in memory for a moment."""
-MOST_TEXT = 64 << 10
-MOST_CLIPBOARD = 1 << 20
+MAX_TEXT = 64 << 10
+MAX_CLIPBOARD = 1 << 20
 
 DEFAULT_WIDTH, DEFAULT_HEIGHT, DEFAULT_DPI = 1280, 800, 96
 """Small enough for models to take its pictures as they are."""

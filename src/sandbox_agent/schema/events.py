@@ -96,11 +96,11 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         """Without absurd numbers, which an agent could report and no database could sum up."""
         numbers = dict(zip(self.__struct_fields__, msgspec.structs.astuple(self), strict=True))
         return Usage(
-            **{name: min(max(value, 0), MOST_SPENT) for name, value in numbers.items() if value is not None}
+            **{name: min(max(value, 0), MAX_SPENT) for name, value in numbers.items() if value is not None}
         )
 
 
-MOST_SPENT = 10**12
+MAX_SPENT = 10**12
 """Tokens, or dollars, of one turn."""
 
 _LATEST = {"context_tokens", "context_window"}

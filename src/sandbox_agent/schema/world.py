@@ -19,7 +19,7 @@ from msgspec import Struct
 from .ids import MakeId, counting_ids, random_id
 from .policy import PolicyRule
 
-MOST_LOOKED_AT = 256 * 1024
+MAX_EXAMINED_BYTES = 256 * 1024
 """The largest file that is read. It is read directly on the event loop, which takes about 0.1 ms."""
 
 
@@ -78,9 +78,9 @@ def look(path: str) -> FileState | None:
         return None
     try:
         about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_LOOKED_AT:
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_EXAMINED_BYTES:
             return None
-        data = os.read(descriptor, MOST_LOOKED_AT + 1)
+        data = os.read(descriptor, MAX_EXAMINED_BYTES + 1)
     except OSError:
         return None
     finally:

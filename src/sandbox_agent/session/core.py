@@ -296,9 +296,9 @@ class Core:
 
     def note_limit(self) -> None:
         """Announce between turns that a limit is reached. A limit that was raised is forgotten at once."""
-        record, told = self.record, self.record.limit_reached
+        record, reported = self.record, self.record.limit_reached
         reached = None if record.ended else reached_limit(record, self.world.now)
-        if (reached and reached.limit) == (told and told.limit):
+        if (reached and reached.limit) == (reported and reported.limit):
             return
         if reached is not None:
             if record.turn_id is not None:

@@ -30,6 +30,7 @@ class Send(Struct, frozen=True):
     fresh: bool = False
     key: str | None = None
     digest: bytes = b""
+    carried: bool = False
 
 
 class Withdraw(Struct, frozen=True):
@@ -247,6 +248,12 @@ class Broken(Struct, frozen=True):
     message: str
 
 
+class NotCarried(Struct, frozen=True):
+    """Other machines cannot get the agent's conversation, and why."""
+
+    reason: str
+
+
 class Steered(Struct, frozen=True):
     """Recordings only: a prompt into an open turn."""
 
@@ -291,6 +298,7 @@ Input = (
     | ToolGivenUp
     | Heard
     | Broken
+    | NotCarried
     | Steered
     | Timer
 )

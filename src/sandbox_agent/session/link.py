@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from ..agents.failures import Failure
 from ..errors import SandboxAgentError
-from ..policy import told_settings
+from ..policy import settings_for_agent
 from ..schema.inputs import Settings
 from ..store.base import QueuedMessage
 from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
-from .inputs import Closed, Dying, Exited, Leaving, OpenFailed, Ready, Stale, Timer, Unsaid
+from .inputs import Closed, Dying, Exited, Leaving, NotCarried, OpenFailed, Ready, Stale, Timer, Unsaid
 from .phases import (
     Absent,
     Cancelling,
     Closing,
+    Deleting,
+    Ended,
+    Ending,
     Gone,
     Idle,
     New,
     Open,
     Opening,
     Reopening,
+    Resting,
     Running,
     Starting,
 )
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 """Processes that may exit before reading a prompt, after which its turn fails."""
 
 UNREAD = Failure("the agent's process ended before it read the prompt", "agent_process_exited")
@@ -58,9 +62,9 @@ def proceed(core: Core) -> bool:
                 if isinstance(phase, Reopening):
                     turns.give_prompt(core, phase.turn, phase.message, phase.tries + 1)
                     return True
-    if isinstance(link, Open) and not link.stale and link.settings != (told := _told(core)):
-        core.say_now(Switch(told))
-        core.link_to(Open(link.attempt, told, link.by_signal))
+    if isinstance(link, Open) and not link.stale and link.settings != (current := _settings_for_agent(core)):
+        core.say_now(Switch(current))
+        core.link_to(Open(link.attempt, current, link.by_signal))
     _watch_idleness(core)
     return False
 
@@ -78,17 +82,25 @@ def _wants_link(core: Core) -> bool:
 
 def connect(core: Core, *, fresh: bool = False) -> None:
     """Start a process that resumes the conversation, or begins one."""
-    attempt, record, told = core.next_attempt(), core.record, _told(core)
-    core.link_to(Opening(attempt, told, record.prompted, fresh))
-    core.emit(Connect(attempt, told, record.native_id, record.prompted))
+    attempt, record, current = core.next_attempt(), core.record, _settings_for_agent(core)
+    core.link_to(Opening(attempt, current, record.prompted, fresh))
+    core.emit(Connect(attempt, current, record.native_id, record.prompted, _takes_carried(core)))
 
 
-def _told(core: Core) -> Settings:
+def _takes_carried(core: Core) -> bool:
+    """Whether the message that needs the link is content with a conversation that lacks the last turns."""
+    if core.admission == "probing":
+        return core.sends[0].carried
+    message = _message_of(core)
+    return message is not None and message.carried
+
+
+def _settings_for_agent(core: Core) -> Settings:
     """The settings as the agent gets them."""
     settings = core.record.settings
     if settings.permission_mode != "bypass":
         return settings
-    return told_settings(settings, requests.rules_of(core), core.agent.name)
+    return settings_for_agent(settings, requests.rules_of(core), core.agent.name)
 
 
 def ready(core: Core, news: Ready) -> None:
@@ -96,7 +108,7 @@ def ready(core: Core, news: Ready) -> None:
     if not isinstance(link, Opening) or link.attempt != news.attempt:
         return
     # A process started with outdated settings is restarted before the next turn.
-    stale = link.settings != _told(core)
+    stale = link.settings != _settings_for_agent(core)
     core.link_to(Open(link.attempt, link.settings, news.by_signal, stale))
     if news.version is not None and news.version != core.record.agent_version:
         core.change(agent_version=news.version)
@@ -181,7 +193,7 @@ def _pass_on(core: Core, failure: Failure) -> None:
     phase = core.phase
     if not isinstance(phase, Running) or phase.message is None:
         return
-    if phase.tries < MOST_TRIES:
+    if phase.tries < MAX_TRIES:
         core.enter(Reopening(phase.turn, phase.message, phase.tries))
         return
     core.scribe.error(failure.message, failure.code, failure.details)
@@ -228,6 +240,18 @@ def closed(core: Core, news: Closed) -> None:
             turns.end_by_us(core)
         else:
             _close_background(core)
+
+
+def not_carried(core: Core, news: NotCarried) -> None:
+    if isinstance(core.phase, Ended | Ending | Gone | New | Deleting | Resting):
+        return
+    core.scribe.status(
+        "conversation_not_carried",
+        {"native_session_id": core.record.native_id},
+        f"{news.reason}, so only this machine can continue the conversation",
+        source="daemon",
+    )
+    core.fact()
 
 
 def _close_background(core: Core) -> None:

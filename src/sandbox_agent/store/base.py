@@ -105,6 +105,8 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     created_at: str
     fresh: bool = False
     """Start a new conversation if the agent's own is gone."""
+    carried: bool = False
+    """Resume the conversation that was carried here, even if it lacks the last turns."""
 
 
 class QueuedHead(Struct, frozen=True):
@@ -187,12 +189,12 @@ class Announce(NamedTuple):
 
 
 class Bury(NamedTuple):
-    """Readers of all sessions learn that it is gone, even if they reconnect later. Beyond `MOST_TOMBSTONES`, the oldest are dropped."""
+    """Readers of all sessions learn that it is gone, even if they reconnect later. Beyond `MAX_TOMBSTONES`, the oldest are dropped."""
 
     body: bytes
 
 
-MOST_TOMBSTONES = 100_000
+MAX_TOMBSTONES = 100_000
 
 
 class AppendEvents(NamedTuple):
@@ -234,12 +236,12 @@ class RememberCalls(NamedTuple):
 
 
 class RecordUsage(NamedTuple):
-    """Add a turn to the ledger, whether or not its session exists. Beyond `MOST_LEDGER_ROWS`, the oldest are dropped."""
+    """Add a turn to the ledger, whether or not its session exists. Beyond `MAX_LEDGER_ROWS`, the oldest are dropped."""
 
     row: LedgerRow
 
 
-MOST_LEDGER_ROWS = 1_000_000
+MAX_LEDGER_ROWS = 1_000_000
 
 
 class Probe(NamedTuple):

@@ -12,8 +12,8 @@ import msgspec
 from ..schema.events import Usage
 from ..schema.usage import UsageGroup, UsageSum
 from .base import (
-    MOST_LEDGER_ROWS,
-    MOST_TOMBSTONES,
+    MAX_LEDGER_ROWS,
+    MAX_TOMBSTONES,
     AddPending,
     Announce,
     AppendEvents,
@@ -66,7 +66,7 @@ class MemoryStore(Store):
         self._sessions: dict[str, _Session] = {}
         self._log: dict[int, tuple[str, EventRow]] = {}
         self._tombstones: dict[int, bytes] = {}
-        self.ledger: deque[LedgerRow] = deque(maxlen=MOST_LEDGER_ROWS)
+        self.ledger: deque[LedgerRow] = deque(maxlen=MAX_LEDGER_ROWS)
         self._ordinal = 0
         self._queue_ordinal = 0
         self._position = 0
@@ -97,7 +97,7 @@ class MemoryStore(Store):
                 self._numbered += 1
                 self._position = self._numbered
                 self._tombstones[self._position] = body
-                while len(self._tombstones) > MOST_TOMBSTONES:
+                while len(self._tombstones) > MAX_TOMBSTONES:
                     del self._tombstones[next(iter(self._tombstones))]
             case RecordUsage(row):
                 self.ledger.append(row)

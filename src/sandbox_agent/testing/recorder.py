@@ -1,4 +1,4 @@
-"""Runs an agent's process over real pipes and stores the traffic as a recording (docs/recordings.md).
+"""Runs an agent's process over real pipes and stores the traffic as a recording (docs/contributing/recordings.mdx).
 
 python -m sandbox_agent.testing.recorder native.jsonl COMMAND...
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 from sandbox_agent.agents.jsonrpc import Call, Note
-from sandbox_agent.doors.acp.rpc import MOST_TASKS, Rpc
+from sandbox_agent.doors.acp.rpc import MAX_TASKS, Rpc
 
 NOTE = b'{"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}'
 
@@ -24,7 +24,7 @@ class Slow:
         self.taken += 1
         await asyncio.Event().wait()
 
-    def stream_of(self, call: Call) -> str | None:
+    def stream_of(self, call: Call, *, is_refused: bool = False) -> str | None:
         return None
 
 
@@ -34,15 +34,15 @@ def test_a_flood_of_notifications_makes_its_sender_wait() -> None:
         rpc = Rpc(slow, slow)
 
         async def send() -> None:
-            for _ in range(2 * MOST_TASKS):
+            for _ in range(2 * MAX_TASKS):
                 await rpc.receive(NOTE)
 
         sender = asyncio.ensure_future(send())
         async with asyncio.timeout(10):
-            while slow.taken <= MOST_TASKS:
+            while slow.taken <= MAX_TASKS:
                 await asyncio.sleep(0)
         sender.cancel()
         await rpc.close()
         return slow.taken
 
-    assert asyncio.run(flood()) == MOST_TASKS + 1
+    assert asyncio.run(flood()) == MAX_TASKS + 1

@@ -123,7 +123,7 @@ def test_a_streamed_completion_adds_up_to_the_whole(client: openai.OpenAI) -> No
     assert final.usage.completion_tokens > 0
 
 
-def test_a_chat_that_began_elsewhere_is_told_to_the_agent(client: openai.OpenAI) -> None:
+def test_a_chat_that_began_elsewhere_is_sent_to_the_agent(client: openai.OpenAI) -> None:
     messages: list[ChatCompletionMessageParam] = [
         {"role": "system", "content": "Be kind."},
         *asked("a", "b", "c"),
@@ -300,7 +300,7 @@ def test_a_failed_turn_is_a_failed_response(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.door("OpenAI", "errors")
-def test_a_failed_turn_is_no_completion(client: openai.OpenAI) -> None:
+def test_a_failed_turn_is_an_error_and_not_a_completion(client: openai.OpenAI) -> None:
     retrying = client.with_options(max_retries=2)
     with pytest.raises(openai.UnprocessableEntityError) as failed:
         retrying.chat.completions.create(model="mock", messages=asked("error"))

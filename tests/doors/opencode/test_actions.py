@@ -55,11 +55,35 @@ def test_changed_files_are_sent_after_each_turn_of_a_session_that_is_looked_at(o
         _edit(opencode, watcher.until, id)
         watcher.until(lambda screen: screen.diffs.get(id))
     (changed,) = watcher.screen.diffs.pop(id)
-    assert changed["file"] == f"{opencode.directory}/mock-edit.txt"
+    assert changed["file"] == "mock-edit.txt"
     assert changed["additions"] > 0
     assert "+line" in changed["patch"]
     assert [changed] == opencode.get(f"/session/{id}/diff")
     assert watcher.screen.diffs == {}  # nobody looks at the other
+
+
+@pytest.mark.door("OpenCode SDK", "diffs")
+def test_the_changes_of_one_message_and_of_the_directory_are_listed(opencode: OpenCode) -> None:
+    directory = {"directory": opencode.directory}
+    assert opencode.get("/vcs/diff", mode="git", context=12, **directory) == []
+    id = opencode.create()
+    with opencode.watch() as watcher:
+        opencode.prompt(id, "hello")
+        _edit(opencode, watcher.until, id)
+        _edit(opencode, watcher.until, id)
+    (_, nothing), (_, first), (_, second) = [
+        (message["info"]["id"], opencode.get(f"/session/{id}/diff", messageID=message["info"]["id"]))
+        for message in opencode.get(f"/session/{id}/message")
+        if message["info"]["role"] == "user"
+    ]
+    assert nothing == []
+    assert [(file["file"], file["status"], file["additions"]) for file in (*first, *second)] == [
+        ("mock-edit.txt", "added", 1),
+        ("mock-edit.txt", "modified", 1),
+    ]
+    (all_of_it,) = opencode.get("/vcs/diff", mode="git", context=12, **directory)
+    assert (all_of_it["file"], all_of_it["additions"]) == ("mock-edit.txt", 2)
+    assert [all_of_it] == opencode.get(f"/session/{id}/diff")
 
 
 def _edit(opencode: OpenCode, until: Any, session: str) -> None:
@@ -69,7 +93,7 @@ def _edit(opencode: OpenCode, until: Any, session: str) -> None:
     until(lambda screen: not screen.pending and screen.status[session] == "idle")
 
 
-def test_what_cannot_be_done_is_said_in_the_words_of_the_client(opencode: OpenCode) -> None:
+def test_unsupported_actions_answer_with_an_error_that_the_client_shows(opencode: OpenCode) -> None:
     id = opencode.create()
     for action in ("revert", "unrevert", "fork", "share", "shell"):
         refused = opencode.http.post(f"/session/{id}/{action}", json={})

@@ -266,7 +266,7 @@ def test_the_stream_and_the_session_api_tell_the_same(opencode: OpenCode, daemon
     assert asked["info"]["sessionID"] == answered["info"]["sessionID"] == child["id"]
 
 
-def test_the_branch_is_told(opencode: OpenCode) -> None:
+def test_the_branch_is_reported(opencode: OpenCode) -> None:
     assert opencode.get("/vcs", directory=opencode.directory) == {}
     git = Path(opencode.directory, ".git")
     git.mkdir()

@@ -51,10 +51,10 @@ FINISHED = ("end_turn", "max_tokens", "limit")
 """Stop reasons after which a message in progress counts as complete."""
 
 
-MOST_CALLS = 10_000
+MAX_CALLS = 10_000
 """How many calls of a process we remember by the agent's ids."""
 
-MOST_UNPROMPTED = 1_000
+MAX_UNPROMPTED = 1_000
 """How much text we buffer outside of a turn before we write it."""
 
 
@@ -185,7 +185,7 @@ class AcpConversation(Conversation):
     def _hear_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
             self._unprompted.append(chunk)
-            if len(self._unprompted) >= MOST_UNPROMPTED:
+            if len(self._unprompted) >= MAX_UNPROMPTED:
                 self.write_unprompted()
         else:
             self.write_unprompted()
@@ -266,7 +266,7 @@ class AcpConversation(Conversation):
             n += 1
             key = f"{update.tool_call_id}~{n}"
         call = self._calls[update.tool_call_id] = Call(update.tool_call_id, key, "")
-        if len(self._calls) > MOST_CALLS:
+        if len(self._calls) > MAX_CALLS:
             del self._calls[next(iter(self._calls))]
         return call
 

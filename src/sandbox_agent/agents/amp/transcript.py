@@ -167,9 +167,9 @@ class AmpConversation(Conversation):
         if (seen := convert(facts, ReadImage)) and (image := self._read_image(seen)):
             extra.append(image)
             output = seen.path
-        elif blocks := convert(facts, tuple[ResultBlock, ...]):
-            extra += self._images(blocks)
-            output = "\n".join(each.text for each in blocks if each.type == "text")
+        elif (blocks := convert(facts, tuple[ResultBlock, ...])) or (facts == [] and kind_of(tool) == "mcp"):
+            extra += self._images(blocks or ())
+            output = "\n".join(each.text for each in blocks or () if each.type == "text")
         scribe.result(key, output, exit_code=result.exit_code, extra=extra, failed=block.is_error)
         if tool == "todo_write" and not block.is_error and (entries := entries_of(given.todos)) is not None:
             tell(scribe, entries)

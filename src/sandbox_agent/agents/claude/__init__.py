@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from ...schema.features import Capabilities
 from ...schema.inputs import McpServer, Settings
 from ...schema.tools import CLIENT_SERVER
 from ...schema.world import World
-from ..base import Agent, Launch, Place, Wire
+from ..base import Agent, KeptFiles, Launch, Place, Wire
 from ..scribe import Ask
 from .credentials import SOURCES
 from .modes import MODES
@@ -95,6 +97,10 @@ class Claude(Agent):
 
     def choose_native_id(self, world: World) -> str | None:
         return world.make_uuid()
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles:
+        home = place.environ.get("CLAUDE_CONFIG_DIR") or Path(place.environ.get("HOME", "/")) / ".claude"
+        return KeptFiles(Path(home), f"projects/*/{glob.escape(native_id)}.jsonl")
 
 
 ENVIRONMENT = {

@@ -16,7 +16,7 @@ from .tools import command_of, exit_code_of, file_ref_of, kind_of_use, path_of, 
 if TYPE_CHECKING:
     from .conversation import ClaudeConversation
 
-MOST_CALLS = 10_000
+MAX_CALLS = 10_000
 """How many calls of a process we remember by Claude's ids."""
 
 
@@ -134,7 +134,7 @@ class Calls:
 
     def _new(self, owner: str | None, message_id: str, use: AnyToolUse) -> Call:
         call = self._calls[use.id] = Call(self.fresh(use.id), use.name, message_id, owner)
-        if len(self._calls) > MOST_CALLS:
+        if len(self._calls) > MAX_CALLS:
             del self._calls[next(iter(self._calls))]
         return call
 

@@ -438,6 +438,7 @@ class Result(Line, frozen=True, tag="result"):
     startup_failure_reason: str | None = None
     usage: ApiUsage | None = None
     model_usage_since_last_result: dict[str, ModelUsage] | None = None
+    model_usage: dict[str, ModelUsage] = field(name="modelUsage", default={})  # of the whole session
     user_message_uuids: tuple[str, ...] = ()
     queued_turn_count: int = 0
     origin: Origin | None = None

@@ -105,7 +105,8 @@ def usage_of(result: Result, context: Context) -> Usage | None:
     total = Usage(0, 0, 0, 0, 0, 0.0)
     for spent in models.values():
         total += _of_model(spent)
-    main = models.get(context.model)
+    # A call that was interrupted is not counted, but its model may have been called before.
+    main = models.get(context.model) or result.model_usage.get(context.model)
     window = main.contextWindow if main else None
     return total + Usage(context_tokens=context.tokens, context_window=window)
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ...schema.mcp import McpState, condition_of
-from .calls import MOST_CALLS
+from .calls import MAX_CALLS
 from .facts import FACTS, IGNORED
 from .frames import (
     AnySystem,
@@ -87,7 +87,7 @@ class Reports:
         """An update about a sub-agent or a command; only some updates name the call."""
         if task.tool_use_id is not None:
             self._tasks[task.task_id] = task.tool_use_id
-            if len(self._tasks) > MOST_CALLS:
+            if len(self._tasks) > MAX_CALLS:
                 del self._tasks[next(iter(self._tasks))]
         call = self._tasks.get(task.task_id)
         if call and isinstance(task, TaskNotification):

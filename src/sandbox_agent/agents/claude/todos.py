@@ -13,7 +13,7 @@ from ..todos import DROPPED, STATUSES, Entry, entries_of, tell
 T = TypeVar("T")
 
 TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"}
-MOST_TASKS = 1_000
+MAX_TASKS = 1_000
 
 
 class _Written(Struct, frozen=True):
@@ -67,7 +67,7 @@ class Todos:
         result = msgspec.json.decode(output)
         if listed := _convert(result, _Listed):
             self._tasks = {}
-            for task in listed.tasks[:MOST_TASKS]:
+            for task in listed.tasks[:MAX_TASKS]:
                 self._put(task)
         elif (created := _convert(result, _Created)) and created.task.id:
             self._put(created.task)
@@ -80,7 +80,7 @@ class Todos:
     def _put(self, task: _Task) -> None:
         if task.status in DROPPED:
             self._tasks.pop(task.id, None)
-        elif task.id in self._tasks or len(self._tasks) < MOST_TASKS:
+        elif task.id in self._tasks or len(self._tasks) < MAX_TASKS:
             self._tasks[task.id] = Entry(task.subject, STATUSES.get(task.status, "pending"))
 
 

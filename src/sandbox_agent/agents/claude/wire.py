@@ -74,7 +74,7 @@ from .modes import MODES
 from .tools import answers_in, with_answers
 
 CONFIGURING = {"set_model", "set_permission_mode", "apply_flag_settings"}
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """How many requests may wait for an answer, for Claude's and ours separately."""
 
 UNANSWERED = "not answered before the turn ended"
@@ -166,7 +166,7 @@ class ClaudeWire(Wire):
     def _request(self, subtype: str, **body: Any) -> None:
         id = next(self._request_ids)
         self._asked[id] = subtype
-        if len(self._asked) > MOST_WAITING:
+        if len(self._asked) > MAX_WAITING:
             del self._asked[next(iter(self._asked))]
         self.send(ControlRequestLine(id, {"subtype": subtype, **body}))
 
@@ -279,7 +279,7 @@ class ClaudeWire(Wire):
             conversation.requests.clear()
 
     def _asked_by_claude(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
-        if len(conversation.requests) >= MOST_WAITING:
+        if len(conversation.requests) >= MAX_WAITING:
             self._refuse(id, "too many requests wait for an answer")
             return
         try:

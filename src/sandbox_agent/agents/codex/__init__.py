@@ -6,6 +6,7 @@ environment; if the home holds no login, the command line defines a provider tha
 
 from __future__ import annotations
 
+import glob
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...schema.features import COMPACT, Capabilities
 from ...schema.inputs import Settings
 from ...schema.items import arguments_of
 from ...schema.world import World
-from ..base import Agent, Launch, Place, Wire
+from ..base import Agent, KeptFiles, Launch, Place, Wire
 from ..plain_asks import plain_ask
 from ..scribe import Ask
 from .credentials import SOURCES, has_provider
@@ -94,6 +95,10 @@ class Codex(Agent):
         from .wire import CodexWire
 
         return CodexWire(world)
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles:
+        home = _codex_home(place.environ, Path(place.environ.get("HOME", "/")))
+        return KeptFiles(home, f"sessions/*/*/*/rollout-*-{glob.escape(native_id)}.jsonl")
 
 
 def provider_overrides(environ: Mapping[str, str], home: Path) -> list[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from .conversation import CodexConversation
 from .thread import Thread
 
-MOST_ORPHANS = 256
-MOST_ORPHANED_BYTES = 16 << 20
+MAX_ORPHANS = 256
+MAX_ORPHANED_BYTES = 16 << 20
 """Bounds for threads that wait for an owner, and for their frames; codex stays far below them."""
 
-MOST_LEFT = 10_000
+MAX_LEFT = 10_000
 
 
 class Threads:
@@ -46,7 +46,7 @@ class Threads:
     def leave(self, thread: Thread) -> None:
         """The conversation is closed: ignore the thread's frames from now on."""
         self._left[thread.id] = None
-        if len(self._left) > MOST_LEFT:
+        if len(self._left) > MAX_LEFT:
             del self._left[next(iter(self._left))]
 
     def has_left(self, thread_id: str) -> bool:
@@ -59,7 +59,7 @@ class Threads:
         self._orphans.setdefault(thread_id, []).append(frame)
         self._orphaned_bytes += len(frame)
         dropped: list[bytes] = []
-        while len(self._orphans) > MOST_ORPHANS or self._orphaned_bytes > MOST_ORPHANED_BYTES:
+        while len(self._orphans) > MAX_ORPHANS or self._orphaned_bytes > MAX_ORPHANED_BYTES:
             dropped += self._take(next(iter(self._orphans)))
         return dropped
 

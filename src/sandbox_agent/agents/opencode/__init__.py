@@ -9,7 +9,7 @@ from typing import Any
 from ...schema.features import COMPACT, Capabilities, Mode
 from ...schema.inputs import Settings
 from ...schema.world import World
-from ..base import Agent, HttpServer, Launch, Place, Wire
+from ..base import Agent, HttpServer, KeptByProgram, Launch, Place, Wire
 from ..plain_asks import plain_ask
 from ..scribe import Ask
 from .credentials import sources
@@ -139,6 +139,10 @@ class OpenCode(Agent):
         from .wire import OpenCodeWire
 
         return OpenCodeWire(world)
+
+    def conversation(self, place: Place, native_id: str) -> KeptByProgram:
+        program = str(place.executable)
+        return KeptByProgram([program, "export", native_id], [program, "import"])
 
     def rewrites(self, directory: str, environ: Mapping[str, str]) -> Iterable[str]:
         return settings_files(directory, environ)

@@ -19,7 +19,7 @@ from .requests import scope
 PROVIDERS = "/config/providers"
 PARTS = (PROVIDERS, "/agent", "/command", "/experimental/tool/ids", "/formatter", "/lsp", "/mcp", "/skill")
 """One request for each part of the setup."""
-MOST_REMEMBERED = 1024
+MAX_REMEMBERED = 1024
 """How many directories we remember as set up. A forgotten one is requested again, which costs little."""
 
 
@@ -59,7 +59,7 @@ class Bootstrap:
             if part == PROVIDERS and status == 200:
                 self._learn(lenient(body, bodies.Providers, bodies.Providers()))
                 self._done[directory] = None
-                if len(self._done) > MOST_REMEMBERED:
+                if len(self._done) > MAX_REMEMBERED:
                     del self._done[next(iter(self._done))]
             self._unfinished[directory].discard(part)
             if not self._unfinished[directory]:

@@ -14,7 +14,7 @@ from .messages import Completed, Failed, FilePart, Pending, Running, ToolMetadat
 from .permissions import ASKED_QUIETLY, ask_of
 from .tools import changes_of, data_of, kind_of
 
-MOST_ASKED = 4096
+MAX_ASKED = 4096
 """How many requests we remember by their ids."""
 REJECTED_TOGETHER = "rejected together with another call"
 _ABORTED_COMMAND = "User aborted the command"  # the end of a command's output if an abort killed it
@@ -206,7 +206,7 @@ class Calls:
         if key in self._asked or (self._scribe.turn is None and not self._outlive_turn()):
             return False
         self._asked[key] = None
-        if len(self._asked) > MOST_ASKED:
+        if len(self._asked) > MAX_ASKED:
             del self._asked[next(iter(self._asked))]
         return True
 

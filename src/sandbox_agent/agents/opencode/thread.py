@@ -6,6 +6,8 @@ its prompts and turns produce no events. Until we know that call, its events wai
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from ...schema.events import PermissionStatus
@@ -58,7 +60,7 @@ from .messages import (
 )
 from .requests import attachment_of
 
-MOST_MESSAGES = 10_000
+MAX_MESSAGES = 10_000
 """How many messages we remember, to recognize late updates of old ones."""
 _DECISIONS: dict[str, PermissionStatus] = {
     "once": "accept",
@@ -138,6 +140,11 @@ class Thread:
         held, self.held = self.held or [], None
         for event in held:
             self._translate(event)
+
+    def ignore(self, messages: Iterable[str]) -> None:
+        """These messages are history: their parts produce no events."""
+        for message_id in messages:
+            self._remember(message_id, SeenMessage("assistant", past=True))
 
     def is_current(self, message: AnyMessage) -> bool:
         """Whether a message that the server lists belongs to the running turn."""
@@ -250,7 +257,7 @@ class Thread:
 
     def _remember(self, message_id: str, message: SeenMessage) -> SeenMessage:
         self._messages[message_id] = message
-        if len(self._messages) > MOST_MESSAGES:
+        if len(self._messages) > MAX_MESSAGES:
             del self._messages[next(iter(self._messages))]
         return message
 

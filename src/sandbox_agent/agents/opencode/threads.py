@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from .conversation import OpenCodeConversation
 from .events import (
     AnyEvent,
     GlobalDisposed,
     InstanceDisposed,
+    MessageUpdated,
     PartUpdated,
     ReceivedEvent,
     SessionCreated,
@@ -21,8 +23,8 @@ from .events import (
 from .messages import NativeError, Session, ToolMetadata, ToolPart, lenient
 from .thread import Thread
 
-MOST_REMEMBERED = 4096
-"""How many events we remember by id: two streams may send the same."""
+MAX_REMEMBERED = 4096
+"""How many events we remember by id, since two streams may send the same, and how many messages of others."""
 _SESSION_ID = re.compile(rb'"(ses_[^"]+)"')
 
 
@@ -37,13 +39,17 @@ class Threads:
         self._forget = forget
         self._threads: dict[str, Thread] = {}
         self._seen: dict[str, None] = {}  # ids of events, oldest first
+        self._unopened: dict[str, str] = {}
+        """Messages of sessions that are not open, with their session, oldest first."""
 
     def add(self, conversation: OpenCodeConversation) -> None:
         self.conversations.append(conversation)
 
     def begin(self, native_id: str, conversation: OpenCodeConversation) -> None:
         """The conversation is open on the server, under this id."""
-        self._threads[native_id] = Thread(native_id, conversation)
+        thread = self._threads[native_id] = Thread(native_id, conversation)
+        # A fork copies its history while we wait for its id: parts of it may arrive after that.
+        thread.ignore(message for message, session in self._unopened.items() if session == native_id)
 
     def forget(self, conversation: OpenCodeConversation) -> None:
         self.conversations = [each for each in self.conversations if each is not conversation]
@@ -101,7 +107,11 @@ class Threads:
     def route(self, event: AnyEvent) -> None:
         thread = self._threads.get(event.sessionID)
         if thread is None:
-            return  # Another client's conversation on the same server.
+            # Another client's conversation on the same server, or one that we do not know yet.
+            if isinstance(event, MessageUpdated):
+                self._unopened[event.info.id] = event.sessionID
+                _drop_oldest(self._unopened)
+            return
         conversation = thread.conversation
         was_running = set(conversation.turn.running)
         thread.receive(event)
@@ -116,8 +126,7 @@ class Threads:
         if event_id in self._seen:
             return True
         self._seen[event_id] = None
-        if len(self._seen) > MOST_REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        _drop_oldest(self._seen)
         return False
 
     def _session_created(self, session: Session) -> None:
@@ -162,3 +171,8 @@ class Threads:
 
     def _keep(self, keeps: Callable[[Thread], bool]) -> None:
         self._threads = {name: thread for name, thread in self._threads.items() if keeps(thread)}
+
+
+def _drop_oldest(remembered: dict[str, Any]) -> None:
+    if len(remembered) > MAX_REMEMBERED:
+        del remembered[next(iter(remembered))]

@@ -4,6 +4,7 @@ runs.
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 from ...schema.features import COMPACT, Capabilities, Catalogue
 from ...schema.inputs import McpServer, Settings
 from ...schema.world import World
-from ..base import Agent, Launch, Place, Wire
+from ..base import Agent, KeptFiles, Launch, Place, Wire
 from ..scribe import Ask
 from .credentials import sources
 from .modes import MODES
@@ -124,6 +125,12 @@ class Pi(Agent):
 
     def choose_native_id(self, world: World) -> str | None:
         return world.make_uuid()
+
+    def conversation(self, place: Place, native_id: str) -> KeptFiles:
+        home = (
+            place.environ.get("PI_CODING_AGENT_DIR") or Path(place.environ.get("HOME", "/")) / ".pi" / "agent"
+        )
+        return KeptFiles(Path(home), f"sessions/*/*_{glob.escape(native_id)}.jsonl")
 
     def takes_model(self, model: str, catalogue: Catalogue) -> bool:
         """It also accepts part of a model's id or name, followed by a thinking level."""

@@ -12,8 +12,8 @@ from .changes import Changes
 from .open_items import CLIENT_KINDS, OpenCall
 from .pen import Pen
 
-MOST_TITLE = 200
-MOST_CALL_IDS = 50_000
+MAX_TITLE = 200
+MAX_CALL_IDS = 50_000
 """How many call ids of a session we remember, so that none is used twice."""
 
 
@@ -214,7 +214,7 @@ class Calls:
     def _use(self, call_id: str) -> None:
         self._used[call_id] = None
         self.new_call_ids.append(call_id)
-        if len(self._used) > MOST_CALL_IDS:
+        if len(self._used) > MAX_CALL_IDS:
             del self._used[next(iter(self._used))]
 
 
@@ -224,5 +224,5 @@ def _ignore(call: OpenCall) -> None:
 
 def one_line(title: str) -> str:
     """A title is a single line, however long a command or a path is."""
-    line = " ".join(title[: 4 * MOST_TITLE].split())
-    return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"
+    line = " ".join(title[: 4 * MAX_TITLE].split())
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"

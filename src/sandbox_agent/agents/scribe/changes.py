@@ -18,13 +18,13 @@ from ...schema.items import ContentPart, FileRef
 from ...schema.world import FileState, World
 from ..diffs import DoesNotFit, Names, ParsedDiff, diff_of_files, names_in, read_diffs, same_lines, text_of
 
-MOST_FILES = 32
+MAX_FILES = 32
 """How many files of one call we read."""
-MOST_KEPT = 8 * 1024 * 1024
+MAX_KEPT = 8 * 1024 * 1024
 """How many bytes of earlier file states we keep, for all open calls."""
-MOST_CALLS = 256
+MAX_CALLS = 256
 """For how many calls at once."""
-MOST_STREAMED = 4096
+MAX_STREAMED = 4096
 """How much of the streamed arguments we search for a path."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path")
@@ -74,16 +74,16 @@ class Changes:
             whole = self._whole(path)
             if whole not in seen and self._has_room(seen) and (state := self._look(whole)) is not None:
                 seen[whole] = state
-        if len(self._seen) > MOST_CALLS:
+        if len(self._seen) > MAX_CALLS:
             del self._seen[next(iter(self._seen))]
 
     def _has_room(self, seen: dict[str, FileState]) -> bool:
         kept = sum(len(state.data or b"") for states in self._seen.values() for state in states.values())
-        return len(seen) < MOST_FILES and kept < MOST_KEPT
+        return len(seen) < MAX_FILES and kept < MAX_KEPT
 
     def expect_streamed(self, key: str, arguments: list[str]) -> None:
         """The beginning of the arguments: models name the file first, so we can read it early."""
-        if key in self._seen or sum(map(len, arguments)) > MOST_STREAMED:
+        if key in self._seen or sum(map(len, arguments)) > MAX_STREAMED:
             return
         if match := _streamed_path.search("".join(arguments)):
             self.expect(key, [_string.decode(match[1].encode())])

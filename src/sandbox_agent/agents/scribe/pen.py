@@ -28,7 +28,7 @@ from .drafts import Draft, Frame, Notable, ToolAsked, ToolDone, Turn, encode
 if TYPE_CHECKING:
     from .scribe import Scribe
 
-MOST_CLOSED = 10_000
+MAX_CLOSED = 10_000
 """How many complete items we remember by key: an older key counts as a new item."""
 
 RESERVED_LEVELS = 500
@@ -123,7 +123,7 @@ class Pen:
     def remember(self, key: str, item_id: str) -> None:
         closed = self.closed
         closed[key] = item_id
-        if len(closed) > MOST_CLOSED:
+        if len(closed) > MAX_CLOSED:
             del closed[next(iter(closed))]
 
     def uses(self, *, model: str | None = None, title: str | None = None) -> None:

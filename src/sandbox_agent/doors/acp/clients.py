@@ -38,7 +38,7 @@ class RemoteClient:
         self.connection = Connection(operations, self, agent)
         self._is_one_stream = kept_bytes is not None
         self._outboxes: dict[str | None, Outbox] = {None: Outbox(kept_bytes or 0)}
-        self._used_at = time.monotonic()
+        self.used_at = time.monotonic()
         self._ended = asyncio.Event()
 
     def name_agent(self, agent: str) -> None:
@@ -46,7 +46,7 @@ class RemoteClient:
         self.connection.agent = agent
 
     def touch(self) -> None:
-        self._used_at = time.monotonic()
+        self.used_at = time.monotonic()
 
     def end(self) -> None:
         self._ended.set()
@@ -97,9 +97,13 @@ class RemoteClient:
                 outbox.close()
             await self.connection.close()
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it has a stream open."""
+        return any(outbox.has_reader for outbox in self._outboxes.values())
+
     def _is_idle(self) -> bool:
-        is_read = any(outbox.has_reader for outbox in self._outboxes.values())
-        return not is_read and time.monotonic() - self._used_at >= IDLE_SECONDS
+        return not self.is_read and time.monotonic() - self.used_at >= IDLE_SECONDS
 
 
 class Clients:
@@ -120,15 +124,20 @@ class Clients:
 
     def add(self, id: str, client: RemoteClient) -> None:
         if len(self._clients) >= MAX_CLIENTS:
-            raise Unavailable(f"{MAX_CLIENTS} clients are connected", retryAfter=30)
+            self._drop_idlest()
         self._clients[id] = client
         self._spawn(self._keep(id, client))
 
-    def remove(self, id: str) -> bool:
-        client = self._clients.pop(id, None)
-        if client is not None:
+    def remove(self, id: str) -> None:
+        if client := self._clients.pop(id, None):
             client.end()
-        return client is not None
+
+    def _drop_idlest(self) -> None:
+        """Of the clients that read nothing, forget the one that was silent longest: it may never come back."""
+        silent = [id for id, client in self._clients.items() if not client.is_read]
+        if not silent:
+            raise Unavailable(f"{MAX_CLIENTS} clients are connected", retryAfter=30)
+        self.remove(min(silent, key=lambda id: self._clients[id].used_at))
 
     async def _keep(self, id: str, client: RemoteClient) -> None:
         try:

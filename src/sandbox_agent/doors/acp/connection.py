@@ -72,6 +72,11 @@ class Connection:
         """Take one message of the client."""
         await self._rpc.receive(frame)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it takes nothing but answers until some of its work is done."""
+        return self._rpc.is_busy
+
     async def close(self) -> None:
         """Stop showing sessions. Their turns go on."""
         for conversation in self._conversations.values():
@@ -103,13 +108,15 @@ class Connection:
         except (SandboxAgentError, RequestFailed) as problem:
             logger.info("%s: %s", note.method, problem)
 
-    def stream_of(self, call: Call) -> str | None:
+    def stream_of(self, call: Call, *, is_refused: bool = False) -> str | None:
         if call.method in ON_CONNECTION:
             return None
         try:
-            return msgspec.json.decode(call.params, type=frames.OnSession).session_id
+            session_id = msgspec.json.decode(call.params, type=frames.OnSession).session_id
         except (msgspec.DecodeError, RecursionError):
             return None
+        # Nobody may read the stream of a session that is not open here, or does not exist.
+        return None if is_refused and session_id not in self._conversations else session_id
 
     async def _cancel(self, session_id: str) -> None:
         if conversation := self._conversations.get(session_id):

@@ -6,7 +6,7 @@ import base64
 import binascii
 import posixpath
 from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
@@ -85,9 +85,16 @@ def _image_name(block: Block, mime: str | None) -> str:
 
 
 def _name_of(uri: str) -> str:
-    return posixpath.basename(unquote(urlsplit(uri).path).rstrip("/")) or "resource"
+    return posixpath.basename(unquote(_split(uri).path).rstrip("/")) or "resource"
 
 
 def _shown(uri: str) -> str:
-    parts = urlsplit(uri)
+    parts = _split(uri)
     return unquote(parts.path) if parts.scheme == "file" and not parts.query else uri
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:
+        raise InvalidRequest("a `uri` in the prompt is not valid", field="prompt") from None

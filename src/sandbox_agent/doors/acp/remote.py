@@ -15,9 +15,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ...agents.jsonrpc import Call, read
+from ...agents.jsonrpc import Call, Note, Reply, read
 from ...agents.nesting import shallow
-from ...errors import Conflict, InvalidRequest, MethodNotAllowed, NotFound, UnsupportedMediaType
+from ...errors import (
+    Conflict,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    RateLimited,
+    UnsupportedMediaType,
+)
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
 from ..exchange import DoorAnswer, DoorRequest, Socket
@@ -31,6 +38,8 @@ CONNECTION_ID, SESSION_ID = b"acp-connection-id", b"acp-session-id"
 JSON = (b"content-type", b"application/json")
 KEPT_BYTES = 1 << 20
 """How much of its stream a published client can read again after a lost connection."""
+
+Message = Call | Note | Reply
 
 _SERVER = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 
@@ -76,9 +85,9 @@ class AcpDoor:
 
     async def _post(self, request: DoorRequest) -> DoorAnswer:
         frame = await _json_body(request)
-        call = _call_in(frame)
+        message = _message_in(frame)
         if not request.headers.get(CONNECTION_ID):
-            if call is None or call.method != "initialize":
+            if not isinstance(message, Call) or message.method != "initialize":
                 raise InvalidRequest(
                     "the first message is `initialize`; then send `Acp-Connection-Id`",
                     field="Acp-Connection-Id",
@@ -91,8 +100,7 @@ class AcpDoor:
             raise InvalidRequest(
                 "`Acp-Session-Id` must name the session of the message", field="Acp-Session-Id"
             )
-        await client.connection.receive(frame)
-        return DoorAnswer(202)
+        return await _received(client, frame, message)
 
     async def _initialize(self, request: DoorRequest, frame: bytes) -> DoorAnswer:
         id = secrets.token_hex(16)
@@ -150,8 +158,7 @@ class AcpDoor:
                 raise Conflict(f"{server} is a server of {client.agent}", serverId=server)
             client.name_agent(agent)
         # The answer comes on the stream, after the updates before it: two responses would have no order.
-        await client.connection.receive(frame)
-        return DoorAnswer(202)
+        return await _received(client, frame, _message_in(frame))
 
     def _server(self, server: str) -> RemoteClient:
         client = self._servers.find(server)
@@ -181,6 +188,14 @@ class _SocketPeer:
             await self._socket.send_text(message.decode())
 
 
+async def _received(client: RemoteClient, frame: bytes, message: Message | None) -> DoorAnswer:
+    if client.connection.is_busy and not isinstance(message, Reply):
+        # What the connection says would have to wait until the client reads its streams.
+        raise RateLimited("too many requests of this connection are open", retryAfter=1)
+    await client.connection.receive(frame)
+    return DoorAnswer(202)
+
+
 def _wants_stream(request: DoorRequest) -> bool:
     return "text/event-stream" in request.header(b"accept")
 
@@ -208,12 +223,12 @@ def _outline(frame: bytes) -> Any:
         return msgspec.json.decode(shallow(frame))
 
 
-def _call_in(frame: bytes) -> Call | None:
+def _message_in(frame: bytes) -> Message | None:
+    """None if it is not JSON-RPC, or nested too deep: the connection says what is wrong."""
     try:
-        message = read(frame)
+        return read(frame)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return message if isinstance(message, Call) else None
 
 
 class _Params(Struct, frozen=True):

@@ -37,8 +37,8 @@ logger = logging.getLogger("sandbox_agent.doors.acp")
 VERSION = "2.0"
 MAX_REQUESTS = 200
 """Requests of a client that may be open at the same time."""
-MOST_TASKS = 1_000
-"""Nothing limits notifications, which get no answer."""
+MAX_TASKS = 1_000
+"""Nothing else limits notifications and refusals."""
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Served(Protocol):
 
     async def notice(self, note: Note) -> None: ...
 
-    def stream_of(self, call: Call) -> str | None:
+    def stream_of(self, call: Call, *, is_refused: bool = False) -> str | None:
         """The session whose stream carries the answer; None for the connection's."""
 
 
@@ -87,14 +87,20 @@ class Rpc:
         self._ids = itertools.count()
         self._is_closed = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the next request would be refused, or whatever comes next would have to wait."""
+        return len(self._requests) >= MAX_REQUESTS or len(self._tasks) >= MAX_TASKS
+
     async def receive(self, frame: bytes) -> None:
         """Take one message of the client. What takes time goes on in tasks."""
         try:
             message = _read(frame)
         except msgspec.ValidationError as error:
-            await self._send(_Unreadable(RpcError(f"not a JSON-RPC message: {error}", INVALID_REQUEST)), None)
+            unreadable = _Unreadable(RpcError(f"not a JSON-RPC message: {error}", INVALID_REQUEST))
+            await self._begin(self._send(unreadable, None))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            await self._send(_Unreadable(RpcError(f"not JSON: {error}", PARSE_ERROR)), None)
+            await self._begin(self._send(_Unreadable(RpcError(f"not JSON: {error}", PARSE_ERROR)), None))
         else:
             await self._take(message)
 
@@ -142,16 +148,23 @@ class Rpc:
                     answer.set_exception(RequestFailed(message.error))
             case Note(method="$/cancel_request"):
                 await self._cancel_request(message)
-            case Note() if len(self._tasks) < MOST_TASKS:
-                self.spawn(self._served.notice(message))
             case Note():
-                await self._served.notice(message)  # the client waits instead
+                await self._begin(self._served.notice(message))
             case Call(id=id) if id in self._requests:
-                await self._refuse(message, RpcError(f"the request id {id} is in use", INVALID_REQUEST))
+                in_use = RpcError(f"the request id {id} is in use", INVALID_REQUEST)
+                await self._begin(self._refuse(message, in_use))
             case Call() if len(self._requests) >= MAX_REQUESTS:
-                await self._refuse(message, RpcError("too many requests are open", INVALID_REQUEST))
+                too_many = RpcError("too many requests are open", INVALID_REQUEST)
+                await self._begin(self._refuse(message, too_many))
             case Call(id=id):
                 self._requests[id] = self.spawn(self._serve(message))
+
+    async def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what may take long, such as waiting for the client to read, in a task; with too many, the client waits instead."""
+        if len(self._tasks) < MAX_TASKS:
+            self.spawn(work)
+        else:
+            await work
 
     async def _serve(self, call: Call) -> None:
         try:
@@ -177,7 +190,8 @@ class Rpc:
             self._requests.pop(call.id, None)
 
     async def _refuse(self, call: Call, error: RpcError) -> None:
-        await self._send(Refusal(id=call.id, error=error, version=VERSION), self._served.stream_of(call))
+        stream = self._served.stream_of(call, is_refused=True)
+        await self._send(Refusal(id=call.id, error=error, version=VERSION), stream)
 
     async def _cancel_request(self, note: Note) -> None:
         try:

@@ -26,7 +26,7 @@ from .tools import Run
 
 
 class Sent(Struct, frozen=True):
-    """A message that was accepted, and the sequence after which the events of its turn are."""
+    """An accepted message, and the sequence after which the events of its turn begin."""
 
     turn_id: str
     after: int
@@ -34,7 +34,7 @@ class Sent(Struct, frozen=True):
 
 class Caller(Protocol):
     name: str
-    """Sets the calls of one caller apart from those of others."""
+    """Distinguishes the calls of one caller from those of others."""
 
     async def start(self, session_id: str, given: Run, key: str | None) -> Sent:
         """Create a session and send its first message. Raises if its agent does not start."""

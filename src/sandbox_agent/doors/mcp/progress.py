@@ -102,10 +102,10 @@ class Progress:
 
     @property
     def is_settled(self) -> bool:
-        """Whether there is nothing to wait for. True only of what was taken: events may follow."""
+        """Whether there is nothing to wait for, as far as the events taken so far show."""
         return bool(self._pending) or self.is_over or (self.wanted is None and self._open is None)
 
-    def told(self) -> Turn:
+    def turn(self) -> Turn:
         return Turn(
             session_id=self.session_id,
             status="waiting" if self._pending else "ended" if self.is_settled else "running",
@@ -181,4 +181,4 @@ class _Tail:
         whole = b"".join(self._pieces)
         dropped = self._dropped + max(0, len(whole) - self._limit)
         text = whole[-self._limit :].decode(errors="ignore")
-        return f"[{dropped} bytes are left out; `events` has them]\n{text}" if dropped else text
+        return f"[{dropped} bytes omitted; call `events` for the rest]\n{text}" if dropped else text

@@ -1,4 +1,4 @@
-"""The way of one call: its progress, if the client wants to know it, and at last its answer."""
+"""The messages that answer one call: its progress, if the client asked for it, and finally its result."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .server import JSONRPC, Server
 
 TICK_SECONDS = 1.0
 QUIET_TICKS = 10
-"""Even without news, progress is reported after so many ticks: some clients give up on a silent call."""
+"""Progress is reported after this many ticks even if there is no news: some clients give up on a silent call."""
 
 
 async def messages_of(server: Server, call: Call, key: str | None) -> AsyncGenerator[bytes | None, None]:
-    """The messages for a call, the answer last. None stands for a moment without news.
+    """The messages for a call, the answer last, and None at each tick without news.
 
-    Closing it ends the waiting, and nothing else.
+    Closing the generator only stops the waiting.
     """
     news = _News(_token_of(call))
     answering = asyncio.get_running_loop().create_task(server.answer(call, key, news.report))

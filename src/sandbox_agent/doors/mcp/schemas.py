@@ -1,4 +1,4 @@
-"""JSON Schemas of structs as every host accepts them: without `$ref`, and without `null` for what is merely absent."""
+"""JSON Schemas of structs in a form that every host accepts: no `$ref`, and no `null` for a field that may be absent."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ logger = logging.getLogger("sandbox_agent.doors.mcp")
 
 JSONRPC = "2.0"
 INSTRUCTIONS = (
-    "Coding agents in a sandbox. `run` gives one of them a prompt; if it still works after 50 s, continue with `wait`. A session "
-    "keeps its conversation: give `run` its id to go on."
+    "Coding agents in a sandbox. `run` gives one of them a prompt; if it is still working after 50 s, call `wait`. A session "
+    "keeps its conversation: pass its id to `run` to continue it."
 )
 CAPABILITIES = Capabilities(tools={"listChanged": False})
 SERVER = Info(name="sandbox-agent", version=__version__)
@@ -98,13 +98,13 @@ class Server:
             arguments = b"{}" if wanted.arguments == b"null" else wanted.arguments
             given = msgspec.json.decode(arguments, type=tool.given)
         except (msgspec.DecodeError, RecursionError) as error:
-            # As a result, which the calling model can read and mend.
+            # A result rather than an error, so that the calling model can read it and try again.
             return _failed(_complaint(tool, str(error)))
         try:
-            told = await self._work.carry_out(given, key, report)
+            returned = await self._work.carry_out(given, key, report)
         except SandboxAgentError as problem:
             return _failed(problem.detail)
-        body = msgspec.json.encode(told)
+        body = msgspec.json.encode(returned)
         content = (TextContent(type="text", text=body.decode()),)
         return Called(content=content, is_error=False, structured_content=Raw(body))
 

@@ -15,14 +15,14 @@ from ...schema.sessions import SessionState
 from .frames import Annotations, ListedTool
 from .schemas import plain_schema
 
-MOST_SECONDS = 50.0
+MAX_SECONDS = 50.0
 """Many hosts give up on a call after a minute."""
 MAX_TEXT_BYTES = 20_000
 """The end of what an agent said, in a result."""
 
 Session = Annotated[str, Meta(description="Id of the session.")]
 Seconds = Annotated[
-    Annotated[float, Meta(ge=0, le=MOST_SECONDS)] | None,
+    Annotated[float, Meta(ge=0, le=MAX_SECONDS)] | None,
     Meta(description="How long to wait, in seconds (default and maximum: 50)."),
 ]
 Prompt = Annotated[str, Meta(description="What the agent should do.")]
@@ -34,7 +34,7 @@ class Given(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The arguments of a tool."""
 
 
-class Told(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Result(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The result of a tool."""
 
 
@@ -91,35 +91,35 @@ class Answer(Given, frozen=True, kw_only=True):
     timeout_s: Seconds = None
 
 
-class AskedPermission(Told, frozen=True, kw_only=True):
+class AskedPermission(Result, frozen=True, kw_only=True):
     permission_id: str
     tool: str
     title: str
     input: Annotated[str, Meta(description="What the tool would get, as JSON; may be cut.")]
 
 
-class AskedChoice(Told, frozen=True, kw_only=True):
+class AskedChoice(Result, frozen=True, kw_only=True):
     question: str
     options: tuple[str, ...]
     multiple: bool
 
 
-class Asked(Told, frozen=True, kw_only=True):
+class Asked(Result, frozen=True, kw_only=True):
     question_id: str
     questions: tuple[AskedChoice, ...]
 
 
-class Waiting(Told, frozen=True, kw_only=True):
+class Waiting(Result, frozen=True, kw_only=True):
     permissions: tuple[AskedPermission, ...]
     questions: tuple[Asked, ...]
 
 
-class Turn(Told, frozen=True, kw_only=True):
+class Turn(Result, frozen=True, kw_only=True):
     session_id: str
     status: Annotated[
         Literal["starting", "running", "waiting", "ended"],
         Meta(
-            description="`starting` and `running`: call `wait`. `waiting`: somebody has to answer what is in `waiting`."
+            description="`starting` and `running`: call `wait`. `waiting`: somebody must answer the requests in `waiting`."
         ),
     ]
     text: Annotated[str, Meta(description="What the agent has said; only the end of it if it is long.")]
@@ -138,18 +138,19 @@ class Cancel(Given, frozen=True, kw_only=True):
     session_id: Session
 
 
-class State(Told, frozen=True, kw_only=True):
+class State(Result, frozen=True, kw_only=True):
     session_id: str
     state: SessionState
 
 
 class Sessions(Given, frozen=True, kw_only=True):
     limit: Annotated[
-        Annotated[int, Meta(ge=1, le=100)] | None, Meta(description="Most sessions to return (default: 20).")
+        Annotated[int, Meta(ge=1, le=100)] | None,
+        Meta(description="How many sessions to return at most (default: 20)."),
     ] = None
 
 
-class ListedSession(Told, frozen=True, kw_only=True):
+class ListedSession(Result, frozen=True, kw_only=True):
     session_id: str
     agent: str
     state: SessionState
@@ -160,7 +161,7 @@ class ListedSession(Told, frozen=True, kw_only=True):
     model: str | None = None
 
 
-class SessionList(Told, frozen=True, kw_only=True):
+class SessionList(Result, frozen=True, kw_only=True):
     sessions: tuple[ListedSession, ...]
 
 
@@ -168,7 +169,7 @@ class Agents(Given, frozen=True, kw_only=True):
     agent: Annotated[str | None, Meta(description="Agent whose models and modes to list as well.")] = None
 
 
-class ListedAgent(Told, frozen=True, kw_only=True):
+class ListedAgent(Result, frozen=True, kw_only=True):
     agent: str
     installed: bool
     has_credentials: bool
@@ -177,7 +178,7 @@ class ListedAgent(Told, frozen=True, kw_only=True):
     modes: tuple[str, ...] | None = None
 
 
-class AgentList(Told, frozen=True, kw_only=True):
+class AgentList(Result, frozen=True, kw_only=True):
     agents: tuple[ListedAgent, ...]
 
 
@@ -188,11 +189,13 @@ class Events(Given, frozen=True, kw_only=True):
     ] = None
     limit: Annotated[
         Annotated[int, Meta(ge=1, le=1000)] | None,
-        Meta(description="Most events to return (default: 100); a page is also limited in bytes."),
+        Meta(
+            description="How many events to return at most (default: 100); the size of a page is limited too."
+        ),
     ] = None
 
 
-class EventList(Told, frozen=True, kw_only=True):
+class EventList(Result, frozen=True, kw_only=True):
     events: tuple[Raw, ...]
     offset: Annotated[int, Meta(description="Pass it as `offset` to read on.")]
     has_more: bool
@@ -202,7 +205,7 @@ class Tool(NamedTuple):
     title: str
     description: str
     given: type[Given]
-    told: type[Told]
+    result: type[Result]
     reads_only: bool = False
     repeatable: bool = False
 
@@ -217,7 +220,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "send": Tool(
         "Send a prompt",
-        "Give a session another prompt and return at once. While it works, the prompt is queued.",
+        "Give a session another prompt and return at once. If the session is busy, the prompt is queued.",
         Send,
         Turn,
     ),
@@ -272,7 +275,7 @@ def listed_tools() -> tuple[ListedTool, ...]:
             title=tool.title,
             description=tool.description,
             input_schema=plain_schema(tool.given),
-            output_schema=plain_schema(tool.told),
+            output_schema=plain_schema(tool.result),
             annotations=Annotations(
                 read_only_hint=tool.reads_only,
                 destructive_hint=not tool.reads_only,

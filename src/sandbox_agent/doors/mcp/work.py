@@ -21,7 +21,7 @@ from ..acp.local import LocalOperations
 from .callers import Caller, Sent
 from .progress import Progress
 from .tools import (
-    MOST_SECONDS,
+    MAX_SECONDS,
     AgentList,
     Agents,
     Answer,
@@ -31,12 +31,12 @@ from .tools import (
     Given,
     ListedAgent,
     ListedSession,
+    Result,
     Run,
     Send,
     SessionList,
     Sessions,
     State,
-    Told,
     Turn,
     Wait,
 )
@@ -50,14 +50,14 @@ PAGE = 200
 
 
 class Starts:
-    """Messages on their way to a session, which may take minutes if an agent must be installed. They outlive their calls."""
+    """Messages being sent to sessions, which may take minutes if an agent must be installed first. They outlive their calls."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._spawn = daemon.spawn
         self._starting: dict[str, asyncio.Future[Sent]] = {}
 
     def begin(self, name: str, work: Callable[[], Coroutine[Any, Any, Sent]]) -> asyncio.Future[Sent]:
-        """Do it, unless it is being done."""
+        """Start this work, unless it is already under way."""
         if (started := self._starting.get(name)) is not None:
             return started
         if len(self._starting) >= MAX_STARTING:
@@ -97,7 +97,7 @@ class Work:
         self._caller = caller
         self._starts = starts
 
-    async def carry_out(self, given: Given, key: str | None, report: Report) -> Told:
+    async def carry_out(self, given: Given, key: str | None, report: Report) -> Result:
         match given:
             case Run():
                 return await self._run(given, key, report)
@@ -232,7 +232,7 @@ class Work:
         async for event in self._stored(progress.session_id, progress.offset, committed):
             progress.take(event)
         if progress.is_settled:
-            return progress.told()
+            return progress.turn()
         try:
             async with (
                 asyncio.timeout_at(deadline),
@@ -245,10 +245,10 @@ class Work:
                         break
         except TimeoutError:
             pass
-        return progress.told()
+        return progress.turn()
 
     async def _stays(self, progress: Progress) -> bool:
-        """A request that a rule answers is only asked in passing."""
+        """Leave out requests that a rule answers: they do not wait for anyone."""
         return progress.is_over or (await self._caller.find(progress.session_id)).state != "running"
 
     # -- lists --------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def _session_for(key: str | None) -> str:
 
 
 def _deadline(seconds: float | None) -> float:
-    return asyncio.get_running_loop().time() + (MOST_SECONDS if seconds is None else seconds)
+    return asyncio.get_running_loop().time() + (MAX_SECONDS if seconds is None else seconds)
 
 
 def _listed(info: SessionInfo) -> ListedSession:

@@ -1,6 +1,6 @@
-"""What is wrong, in OpenAI's words.
+"""Problems in the form of OpenAI's errors.
 
-Clients of this API send a request again after 408, 409, 429 and 5xx. So a turn that ran and failed is none of those, and the header
+Clients of this API retry after 408, 409, 429 and 5xx. So a turn that ran and failed gets none of those codes, and the header
 `x-should-retry` says whether another attempt can succeed.
 """
 
@@ -20,7 +20,7 @@ PARAMS = {
     "directory": "x-directory",
     "sessionId": "x-session-id",
 }
-"""Where a client of this API says what has another name in ours."""
+"""Fields of our API, with the name that each has in OpenAI's."""
 
 
 class TurnFailed(SandboxAgentError):

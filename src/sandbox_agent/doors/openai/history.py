@@ -21,7 +21,7 @@ class FoundTurn(Struct, frozen=True):
     """It starts after this event."""
     time: str
     mark: str | None
-    """What the client of the message has marked it with."""
+    """The mark that the client put on the message."""
     is_waiting: bool = False
     """It is in the queue."""
 

@@ -1,8 +1,8 @@
-"""Begins the turn that a request asks for, once: a request that is sent again gets the turn of the first attempt.
+"""Starts the turn that a request asks for, exactly once: a retried request gets the turn of the first attempt.
 
-Clients send a request again when its answer is lost, and say only that it is not the first attempt. The body of the request is then
-the same, so its digest marks what it began: it is part of the id of a new session, and of the message in the log. Both survive the
-daemon. A request with an equal body that is not an attempt to repeat one is a request of its own.
+Clients retry when the answer to a request is lost, and say only that this is not the first attempt. A retry has the same body, so
+the digest of the body marks what the first attempt started: it is part of the id of a new session, and of the message in the log.
+Both survive a crash of the daemon. Two requests with equal bodies of which neither is a retry are two requests.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .refusals import Refusals
 from .requests import InputMessage
 
 RETRY_SECONDS = 1800
-"""How long after the last change of a turn a repeated request finds it. Clients repeat one at the latest when their time limit for
-the answer, ten minutes by default, is over."""
+"""How long after the last change of a turn a retry still finds it. Clients retry at the latest when their timeout, ten minutes by
+default, has passed."""
 OLDEST_SECONDS = 86_400
 """Sessions that were created before are not looked at."""
 MAX_CLAIMS = 10_000
@@ -100,6 +100,8 @@ class Wanted(Struct, frozen=True):
     """The member of the request that has the messages."""
     instructions: str | None = None
     previous: TurnName | None = None
+    referenced: TurnName | None = None
+    """The turn of the last item that the messages name. They also contain what came before it."""
     session_id: str | None = None
     permission_mode: str | None = None
     directory: str | None = None
@@ -144,6 +146,11 @@ class Intake:
     async def _begin(self, wanted: Wanted) -> Begun:
         if wanted.previous is not None:
             return await self._continue(wanted, wanted.previous)
+        if wanted.referenced is not None:
+            try:
+                return await self._continue(wanted, wanted.referenced)
+            except Diverged:
+                pass  # the client went back, or to another agent: a new session is told what was said
         if wanted.session_id is None:
             return await self._begin_new(wanted)
         try:
@@ -244,8 +251,10 @@ class Intake:
                 newest, newer = await self._newer(previous)
             except SessionNotFound:
                 raise _unknown(previous) from None
+            if wanted.previous is None and wanted.model.partition("/")[0] != info.agent:
+                raise Diverged("the conversation goes on with another agent", field="model")
             if newest is None or newer is None:
-                return await self._send_next(wanted, info, wanted.prompt())
+                return await self._send_next(wanted, info, wanted.prompt(only_new=wanted.previous is None))
         if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:
             return Begun(TurnName(info.session_id, newer.turn_id), newer.after)
         raise _fork(previous, TurnName(info.session_id, newest.turn_id))
@@ -281,8 +290,12 @@ def _unknown(previous: TurnName) -> NotFound:
     return NotFound(f"no response {previous.response_id}", field="previous_response_id")
 
 
-def _fork(previous: TurnName, latest: TurnName) -> InvalidRequest:
-    return InvalidRequest(
+class Diverged(InvalidRequest):
+    """The request does not continue the latest response of its session."""
+
+
+def _fork(previous: TurnName, latest: TurnName) -> Diverged:
+    return Diverged(
         f"{previous.response_id} is not the latest response of its session, and an agent's conversation cannot be forked: "
         f"continue with {latest.response_id} or start a new one",
         field="previous_response_id",

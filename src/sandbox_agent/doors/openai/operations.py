@@ -36,7 +36,7 @@ class Operations:
         return self._daemon.spawn(work)
 
     async def _call(self, operation_name: str, /, **values: object) -> Any:
-        """Validated like any request; absent values are left out."""
+        """A request for an operation, validated like any other. Absent values are left out."""
         operation = OPERATIONS[operation_name]
         given = {field: value for field, value in values.items() if value is not None}
         return await operation.handler(self._daemon, operation.parse(given, strict=True))

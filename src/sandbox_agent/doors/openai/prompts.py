@@ -1,6 +1,6 @@
 """The prompt of a request: messages become one text, and their images and files attachments.
 
-An agent keeps its own conversation, and another one that happened elsewhere can only be told to it.
+An agent keeps its own conversation. One that happened elsewhere can only be sent to it as text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Prompt(Struct, frozen=True):
     files: tuple[Attached, ...]
 
 
-class Said(Struct, frozen=True):
+class Message(Struct, frozen=True):
     role: str
     text: str
     files: tuple[Attached, ...]
@@ -39,34 +39,34 @@ class Said(Struct, frozen=True):
 def read_prompt(
     messages: Sequence[InputMessage], field: str, *, instructions: str | None, only_new: bool
 ) -> Prompt:
-    """`only_new` leaves out what the agent has heard before: all up to the last message of the assistant, and instructions."""
-    said = [
-        _said(message, f"{field}[{index}]")
+    """`only_new` leaves out what the agent already knows: everything up to the last message of the assistant, and instructions."""
+    parsed = [
+        _read_message(message, f"{field}[{index}]")
         for index, message in enumerate(messages)
         if message.type != "reasoning"
     ]
-    told = [instructions or "", *(each.text for each in said if each.role in INSTRUCTING)]
-    spoken = [each for each in said if each.role not in INSTRUCTING and (each.text.strip() or each.files)]
+    instructed = [instructions or "", *(each.text for each in parsed if each.role in INSTRUCTING)]
+    spoken = [each for each in parsed if each.role not in INSTRUCTING and (each.text.strip() or each.files)]
     last = max((index for index, each in enumerate(spoken) if each.role == "assistant"), default=-1)
     before, new = spoken[: last + 1], spoken[last + 1 :]
     if not new:
-        raise InvalidRequest("the last message must be of the user and must not be empty", field=field)
-    heard = [] if only_new else [*told, _history(before)]
-    texts = [*heard, *(each.text for each in new)]
+        raise InvalidRequest("the last message must come from the user and must not be empty", field=field)
+    context = [] if only_new else [*instructed, _history(before)]
+    texts = [*context, *(each.text for each in new)]
     files = tuple(file for each in (new if only_new else spoken) for file in each.files)
     if len(files) > MAX_FILES:
-        raise InvalidRequest(f"a prompt may have {MAX_FILES} images and files", field=field)
+        raise InvalidRequest(f"a prompt may have at most {MAX_FILES} images and files", field=field)
     return Prompt("\n\n".join(text for text in texts if text.strip()), files)
 
 
-def _history(before: Sequence[Said]) -> str:
+def _history(before: Sequence[Message]) -> str:
     if not before:
         return ""
     lines = [f"{SPEAKERS[each.role]}: {each.text}" for each in before if each.text.strip()]
     return "\n\n".join(["The conversation so far:", *lines, "The new message:"])
 
 
-def _said(message: InputMessage, place: str) -> Said:
+def _read_message(message: InputMessage, place: str) -> Message:
     if message.type != "message":
         raise InvalidRequest(
             f"`{place}`: items of the type `{message.type[:100]}` are not supported", field=place
@@ -74,9 +74,9 @@ def _said(message: InputMessage, place: str) -> Said:
     if message.role not in SPEAKERS and message.role not in INSTRUCTING:
         raise InvalidRequest(f"`{place}`: there is no role `{message.role[:100]}`", field=place)
     if message.content is None or isinstance(message.content, str):
-        return Said(message.role, message.content or "", ())
+        return Message(message.role, message.content or "", ())
     texts = [part.text or part.refusal for part in message.content if part.type in TEXTS]
-    return Said(message.role, "\n\n".join(texts), tuple(_files(message.content, place)))
+    return Message(message.role, "\n\n".join(texts), tuple(_files(message.content, place)))
 
 
 TEXTS = ("text", "input_text", "output_text", "refusal")

@@ -142,7 +142,7 @@ async def _stream(
 
 def _cut_off(begun: Begun) -> TurnFailed:
     return TurnFailed(
-        f"the daemon stops or the session was deleted before the turn ended; {begun.name.response_id} says later what became of it",
+        f"the daemon is stopping or the session was deleted before the turn ended; retrieve {begun.name.response_id} later",
         code="server_error",
     )
 

@@ -1,4 +1,4 @@
-"""Rejects what an agent asks during a turn of this door: nobody could answer, and the turn would wait for ever.
+"""Rejects what an agent asks during a turn of this door: nobody could answer, and the turn would wait forever.
 
 Each turn has one watcher, which the daemon owns, so it outlives the connection of the client. A turn that a restarted daemon takes
 from its queue gets its watcher when the client looks at the response.

@@ -39,6 +39,7 @@ class InputMessage(Struct, frozen=True):
     role: str = ""
     content: str | tuple[Part, ...] | None = None
     type: str = "message"
+    id: str | None = None
 
 
 class Format(Struct, frozen=True):

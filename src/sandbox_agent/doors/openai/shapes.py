@@ -1,4 +1,4 @@
-"""What clients receive, with the names that OpenAI gave it. A stream sends one `StreamEvent` after the other."""
+"""What clients receive, with OpenAI's names. A stream is a sequence of `StreamEvent`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One turn as a response: events of the log in, events of a streamed response out.
 
-The same events of the log always give the same events with the same numbers. So a client can read a response again, also after a
-restart of the daemon, and go on after any event.
+The same events of the log always give the same events with the same numbers. So a client can read a response again, even after the
+daemon has restarted, and continue after any event.
 
 The messages of a turn are paragraphs: each but the first begins with an empty line, because clients join them without one.
 Tool calls appear as summaries of reasoning: as function calls, a client would try to run them. What sub-agents say is left out.
@@ -43,7 +43,7 @@ CODES: dict[ErrorCode | None, str] = {
     "invalid_request": "invalid_prompt",
     "context_too_long": "invalid_prompt",
 }
-OUTCOME_UNKNOWN = "the daemon was stopped during the turn: what the agent did until then is unknown"
+OUTCOME_UNKNOWN = "the daemon stopped during the turn: what the agent had done by then is unknown"
 
 
 class _Part(msgspec.Struct):
@@ -207,8 +207,8 @@ class Turn:
         yield from self._close(item_id, "completed")
 
     def _add(self, item_id: str, *, is_reasoning: bool) -> Iterator[shapes.StreamEvent]:
-        own = item_id.rpartition("_")[2]
-        part = _Part(f"{'rs' if is_reasoning else 'msg'}_{own}", self._count, is_reasoning, [])
+        id = self._name.item_id("rs" if is_reasoning else "msg", item_id)
+        part = _Part(id, self._count, is_reasoning, [])
         self._open[item_id] = part
         self._count += 1
         empty = Reasoning(part.id) if is_reasoning else Message(part.id, "in_progress")

@@ -12,9 +12,9 @@ from ...runtime.daemon import Daemon
 from .catalogue import Catalogue, Provider
 from .diffs import LookedAt
 from .operations import Operations
+from .readers import Readers
 from .request import ROUTES, Empty, Request, Route, directory_of
 from .stream import EventStream
-from .toasts import Toasts
 
 NAMES = {401: "UnauthorizedError", 403: "ForbiddenError", 404: "NotFoundError", 409: "ConflictError"}
 STREAMS = {"/event": False, "/global/event": True}
@@ -28,7 +28,7 @@ class Door:
         self.operations = Operations(daemon)
         self.catalogue = Catalogue(self.operations)
 
-        self.toasts = Toasts()
+        self.readers = Readers()
         self.looked_at = LookedAt()
 
     def for_agent(self, agent: str) -> Door:
@@ -53,6 +53,7 @@ class Door:
         """What the client gets: a stream, `Empty`, or something to encode."""
         _load_routes()
         if path in STREAMS and method == "GET":
+            self.readers.require_room()
             return Stream(EventStream(self, is_global=STREAMS[path]).frames())
         allowed = []
         for route in ROUTES:
@@ -72,7 +73,7 @@ class Door:
             return await route.handler(self, request)
         except SandboxAgentError as error:
             if route.hides_errors:
-                self.toasts.show(error.detail)
+                self.readers.show(error.detail)
             raise
 
 
@@ -81,7 +82,7 @@ class _AgentDoor(Door):
         door.operations.title(agent)  # fails if there is no such agent
         self.operations = door.operations
         self.catalogue = door.catalogue
-        self.toasts = door.toasts
+        self.readers = door.readers
         self.looked_at = door.looked_at
         self.agent = agent
 

@@ -18,7 +18,7 @@ from ...errors import SessionNotFound
 from ...schema.events import Event, TurnEnded, TurnStarted, decode_event
 from ...schema.sessions import SessionInfo
 from ..inlet import Frame
-from . import diffs, history, toasts
+from . import diffs, history, readers
 from .diffs import comparing
 from .ids import given_ids, message_id, milliseconds, part_id
 from .sessions import facts_of, session_of
@@ -81,7 +81,7 @@ class EventStream:
             self._operations.follow_all() as inlet,
             comparing(self._operations, inlet) as self._comparing,
         ):
-            with self._door.toasts.shown_by(inlet):
+            with self._door.readers.with_reader(inlet):
                 for info in await self._recent():
                     # One by one: a client that reads slowly is not sent a whole turn at once.
                     for event in await self._snapshot(info):
@@ -134,7 +134,7 @@ class EventStream:
             case diffs.DIFF:
                 changed = msgspec.json.decode(frame.data, type=DiffChanged)
                 return self._framed([BusEvent(type="session.diff", properties=changed)])
-            case toasts.TOAST:
+            case readers.TOAST:
                 toast = Toast(message=frame.data.decode())
                 return self._framed([BusEvent(type="tui.toast.show", properties=toast)])
         event = decode_event(frame.data)

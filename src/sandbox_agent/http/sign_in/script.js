@@ -3,7 +3,7 @@
 
 const KEY = "sandbox-agent.docs.token";
 const form = document.querySelector("form");
-const told = document.querySelector("[role=alert]");
+const errorLine = document.querySelector("[role=alert]");
 
 async function open(token) {
   const answer = await fetch(location.pathname, { headers: { authorization: `Bearer ${token}` } });
@@ -27,7 +27,7 @@ async function open(token) {
 
 function tryToOpen(token) {
   open(token).catch((error) => {
-    told.textContent = error.message;
+    errorLine.textContent = error.message;
   });
 }
 

@@ -1,4 +1,4 @@
-"""Commands between nodes: rows that nobody waits for a disk to write, and hints that they are there."""
+"""Commands between nodes: rows that are written without waiting for the disk, and notifications about them."""
 
 from __future__ import annotations
 

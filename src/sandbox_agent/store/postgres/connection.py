@@ -21,7 +21,7 @@ OLDEST_SERVER = 150000
 STATEMENT_MILLISECONDS = 10_000
 WRITE_MILLISECONDS = 5_000
 LOCK_MILLISECONDS = 3_000
-MOST_SCHEMA_BYTES = 40
+MAX_SCHEMA_BYTES = 40
 """Names of channels have 63 bytes and start with the schema's."""
 
 Connection = psycopg.Connection[tuple]  # type: ignore[type-arg]
@@ -111,15 +111,15 @@ def require_fit(connection: Connection) -> None:
         )
     if schema is None:
         raise DatabaseUnfit("the schema of --database-url does not exist: create it with CREATE SCHEMA")
-    if len(schema.encode()) > MOST_SCHEMA_BYTES:
+    if len(schema.encode()) > MAX_SCHEMA_BYTES:
         raise DatabaseUnfit(
-            f"the name of the schema is longer than {MOST_SCHEMA_BYTES} bytes: choose a shorter one"
+            f"the name of the schema is longer than {MAX_SCHEMA_BYTES} bytes: choose a shorter one"
         )
 
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn errors of a statement that stands for itself into ours."""
+    """Turn errors of a single statement into ours."""
     try:
         yield
     except psycopg.Error as error:
@@ -130,8 +130,8 @@ def refusal(error: psycopg.Error) -> Exception:
     """What an error means if nothing of the statement is in the database."""
     state = error.sqlstate or ""
     if state.startswith(_IMPOSSIBLE) or isinstance(error, psycopg.DataError):
-        return ImpossibleChange(f"{type(error).__name__}: {_told(error)}")
-    return Unavailable(f"the database cannot be used: {_told(error)}", retryAfter=5)
+        return ImpossibleChange(f"{type(error).__name__}: {_message_of(error)}")
+    return Unavailable(f"the database cannot be used: {_message_of(error)}", retryAfter=5)
 
 
 def has_ended(error: psycopg.Error) -> bool:
@@ -144,7 +144,7 @@ def has_ended(error: psycopg.Error) -> bool:
     )
 
 
-def _told(error: psycopg.Error) -> str:
+def _message_of(error: psycopg.Error) -> str:
     """The message in one line, without the password, which libpq never shows, and without details, which may hold content."""
     return re.sub(r"\s+", " ", error.diag.message_primary or str(error)).strip() or type(error).__name__
 

@@ -1,7 +1,7 @@
 """Hints: what other nodes have written, and what they ask. They wake readers, and nothing depends on them.
 
-Behind a transaction pooler, LISTEN succeeds and nothing is ever heard. So a new connection is tested with a notification from another
-one; if it stays silent, `Missed` comes four times a second, and its readers look by themselves.
+Behind a transaction pooler, LISTEN succeeds but no notification arrives. So a new connection is tested with a notification from
+another one; if it does not arrive, `Missed` is sent four times a second, and readers poll.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .commands import channel_of
 from .connection import Address, Connection
 from .writer import Life
 
-MOST_WATCHED = 100_000
+MAX_WATCHED = 100_000
 """The number of sessions whose ordinal is kept. Beyond it they are forgotten, and come back when their heads are looked up again."""
 LOOK_SECONDS = 0.5
 """How often a wait for hints looks whether it should end."""
@@ -48,7 +48,7 @@ class Listener:
         self.life: Life | None = None
 
     def watch(self, ordinal: int, session_id: str) -> None:
-        if len(self._watched) >= MOST_WATCHED:
+        if len(self._watched) >= MAX_WATCHED:
             self._watched.clear()
         self._watched[ordinal] = session_id
 

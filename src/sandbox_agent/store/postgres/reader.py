@@ -114,8 +114,8 @@ class Reader(SharedStore):
             f"SELECT substring({content} FROM %(start)s::int FOR %(size)s::int), octet_length({content}) "
             f"FROM events e {_SHARED_RAW if raw else ''} WHERE e.position = %(position)s AND {_NOT_DOOMED}",
             position=position,
-            start=min(start, _MOST_BYTES) + 1,
-            size=min(size, _MOST_BYTES),
+            start=min(start, _MAX_BYTES) + 1,
+            size=min(size, _MAX_BYTES),
         )
         for text, length in rows:
             return text or b"", length or 0
@@ -231,7 +231,7 @@ class Reader(SharedStore):
         return self._rows(f"{select} {where} {rest}", session=known(session_id), **parameters)
 
 
-_MOST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 """The largest value that the database can hold."""
 
 

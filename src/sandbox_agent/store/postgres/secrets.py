@@ -1,7 +1,7 @@
 """Sealing: a database has replicas, backups and archives, so what no one else may read is encrypted before it is sent there.
 
 AES-256-GCM with a fresh nonce. The session's id is authenticated along with it, so that one session's secrets cannot be given to
-another. In front stand a version and four bytes that tell the keys apart.
+another. A version and four bytes that identify the key come first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Seal:
         except InvalidTag:
             pass
         raise Unavailable(
-            f"the secrets of session {session_id} cannot be opened: no key of --secrets-key-file fits",
+            f"the secrets of session {session_id} cannot be opened: no key in --secrets-key-file matches",
             sessionId=session_id,
         )
 

@@ -17,13 +17,13 @@ from .pool import Pool
 from .reader import _HEAD, known
 from .secrets import Seal
 from .upkeep import Upkeep
-from .writer import MOST_EVENTS, Life, Writer
+from .writer import MAX_EVENTS, Life, Writer
 
 
 class PostgresStore(Copies):
     """Queries come from `Reader`, nodes from `Nodes`, files from `Files`; changes go through its `Writer`."""
 
-    most_events = MOST_EVENTS
+    most_events = MAX_EVENTS
 
     def __init__(
         self, url: str, seal: Seal, listen_url: str | None = None, folder: Path = MIGRATIONS

@@ -7,7 +7,7 @@ import time
 import psycopg
 from psycopg import sql
 
-from ..base import MOST_LEDGER_ROWS, MOST_TOMBSTONES
+from ..base import MAX_LEDGER_ROWS, MAX_TOMBSTONES
 from .connection import Connection
 from .pool import Pool
 
@@ -65,7 +65,7 @@ def _add_months(connection: Connection) -> int:
 def _remove_some(connection: Connection) -> bool:
     with connection.transaction():
         if connection.execute(_LOCK).fetchone() != (True,):
-            return False  # another node is at it
+            return False  # another node is doing it
         doomed = connection.execute("SELECT session, era FROM doomed LIMIT 1").fetchone()
         if doomed is not None:
             _remove_some_of(connection, *doomed)
@@ -73,10 +73,10 @@ def _remove_some(connection: Connection) -> bool:
         connection.execute(
             "DELETE FROM tombstones WHERE position <= "
             "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET %s)",
-            (MOST_TOMBSTONES,),
+            (MAX_TOMBSTONES,),
         )
         connection.execute(
-            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - %s", (MOST_LEDGER_ROWS,)
+            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - %s", (MAX_LEDGER_ROWS,)
         )
         connection.execute("DELETE FROM sessions WHERE record IS NULL AND is_fenced(owner)")
         connection.execute(

@@ -2,7 +2,7 @@
 
 A write is sent in one go, from `BEGIN` to `COMMIT`, and behind it the hints for other nodes. An error skips the rest of the pipeline, the
 commit too. Each write has a number, which the node's row keeps: if the connection breaks, the same write is sent again under the same
-number, and the database tells whether it is there already.
+number, and the database says whether it is already there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .parameters import Numbers
 from .plan import Key, Plan
 from .secrets import Seal
 
-MOST_PLACES = 4_096
+MAX_PLACES = 4_096
 """A position is the transaction's id and the place in it, which has 12 bits."""
-MOST_EVENTS = 4_000
-MOST_KEYS = 10_000
+MAX_EVENTS = 4_000
+MAX_KEYS = 10_000
 """The number of sessions whose key is cached."""
 HINT_BYTES = 7_900
 
@@ -119,7 +119,7 @@ class Writer:
         return int(row[0])
 
     def _hint(self, connection: Connection, plan: Plan, life: Life) -> None:
-        """Tell the other nodes. While there is none, only our own listener hears from us, often enough to know that it still hears."""
+        """Notify the other nodes. While there is none, notify only our own listener, often enough for it to know that it works."""
         now = time.monotonic()
         is_due = now - self._hinted_at > life.lease_seconds / 3
         if is_due:
@@ -156,7 +156,7 @@ class Writer:
         meant = _meaning(error)
         if state in ("SA002", "SA003"):
             meant = LogWentBack(
-                "the database does not hold what it acknowledged, or more: it was restored from a backup, or a replica that lagged "
+                "the database holds less or more than it acknowledged: it was restored from a backup, or a replica that lagged "
                 "has taken over"
             )
         elif state == "SA001":
@@ -184,8 +184,8 @@ class Writer:
             )
             keys.update((name, Key(ordinal, era)) for name, ordinal, era in found)
         plan = Plan(changes, keys, lambda: self._new_key(connection), life.incarnation, self._seal)
-        if plan.numbers > MOST_PLACES:
-            raise ImpossibleChange(f"{plan.numbers} events in one write are more than {MOST_PLACES}")
+        if plan.numbers > MAX_PLACES:
+            raise ImpossibleChange(f"{plan.numbers} events in one write are more than {MAX_PLACES}")
         return plan
 
     def _new_key(self, connection: Connection) -> Key:
@@ -194,7 +194,7 @@ class Writer:
         return Key(row[0], self.era)
 
     def _keep(self, plan: Plan) -> None:
-        if len(self._keys) > MOST_KEYS:
+        if len(self._keys) > MAX_KEYS:
             self._keys.clear()
         self._keys.update(plan.keys)
         for session_id in plan.deleted:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import apsw
 
+from ...errors import Unavailable
 from ..base import Change, StoreCorrupt
 from .connection import connect, leave_wal
 from .copies import Copies
@@ -37,6 +38,9 @@ class SqliteStore(Copies):
                 f"{path} is damaged ({reason}). It was left unchanged: move it away to start with an empty log, "
                 "or recover what can be read with `sqlite3 <file> .recover`."
             ) from error
+        except (apsw.FullError, apsw.IOError) as error:
+            _close_untouched(connection, path)
+            raise Unavailable(f"the log {path} cannot be written: {error}") from error
         except BaseException:
             _close_untouched(connection, path)
             raise

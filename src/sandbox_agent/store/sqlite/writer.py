@@ -13,8 +13,8 @@ import msgspec
 
 from ...schema.events import Usage
 from ..base import (
-    MOST_LEDGER_ROWS,
-    MOST_TOMBSTONES,
+    MAX_LEDGER_ROWS,
+    MAX_TOMBSTONES,
     AddPending,
     Announce,
     AppendEvents,
@@ -66,7 +66,7 @@ IMPOSSIBLE = (
 _encode = msgspec.json.Encoder().encode
 
 
-MOST_ORDINALS = 10_000
+MAX_ORDINALS = 10_000
 """The number of sessions whose internal ordinal is cached."""
 
 
@@ -227,7 +227,7 @@ class Writer:
         self.connection.execute(
             "DELETE FROM tombstones WHERE position <= "
             "(SELECT position FROM tombstones ORDER BY position DESC LIMIT 1 OFFSET ?)",
-            (MOST_TOMBSTONES,),
+            (MAX_TOMBSTONES,),
         )
 
     def _book(self, row: LedgerRow) -> None:
@@ -251,7 +251,7 @@ class Writer:
             ),
         )
         self.connection.execute(
-            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - ?", (MOST_LEDGER_ROWS,)
+            "DELETE FROM ledger WHERE ordinal <= (SELECT max(ordinal) FROM ledger) - ?", (MAX_LEDGER_ROWS,)
         )
 
     def _ordinal(self, session_id: str) -> int | None:
@@ -259,7 +259,7 @@ class Writer:
         if known is None:
             rows = self.connection.execute("SELECT ordinal FROM sessions WHERE session_id = ?", (session_id,))
             for (known,) in rows:
-                if len(self._ordinals) >= MOST_ORDINALS:
+                if len(self._ordinals) >= MAX_ORDINALS:
                     self._ordinals.clear()
                 self._ordinals[session_id] = known
         return known

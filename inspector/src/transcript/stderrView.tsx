@@ -1,9 +1,0 @@
-/** What an agent wrote to stderr before it ended: all of it, or its two ends. */
-import type { Stderr } from "sdk/events";
-import { Terminal } from "./terminal";
-
-export function StderrView({ stderr }: { stderr: Stderr }) {
-  const gap = stderr.truncated && stderr.tail ? `\n… ${stderr.total_lines ?? "many"} lines in all …\n` : "";
-  const text = [stderr.head, stderr.tail].filter(Boolean).join(gap || "\n");
-  return text ? <Terminal text={text} label="Standard error" /> : null;
-}

@@ -1,0 +1,45 @@
+/** A plan that wants approval. */
+import type { QuestionEntry } from "sandbox-agentd";
+import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
+import { useConversation } from "../session/sessionContext.js";
+import { Markdown } from "../transcript/markdown.js";
+import { TooLate } from "./tooLate.js";
+import { useAnswer } from "./useAnswer.js";
+
+const OUTCOMES = { requested: "", answered: "Approved", rejected: "Rejected" } as const;
+
+export function PlanCard({ entry }: { entry: QuestionEntry }) {
+  const { client, sessionId } = useConversation();
+  const { busy, failure, answer } = useAnswer(entry.id);
+  const open = entry.state === "requested";
+  const approve = () => answer(() => client.replyQuestion(sessionId, entry.questionId, { answers: [["approve"]] }), "Approve");
+  const reject = () => answer(() => client.rejectQuestion(sessionId, entry.questionId), "Reject");
+  return (
+    <section className={`card ${open ? "asks" : ""}`} role="group" aria-label="Plan">
+      <header>
+        <Icon name="list" />
+        <strong>{open ? "Approve this plan?" : "Plan"}</strong>
+        {!open && <span className={`tag ${entry.state === "answered" ? "good" : "bad"}`}>{OUTCOMES[entry.state]}</span>}
+      </header>
+      <Markdown text={entry.prompt} />
+      {!open && <TooLate requestId={entry.id} />}
+      {open && (
+        <div className="cardActions">
+          <Button look="primary" disabled={busy} onClick={approve}>
+            Approve
+          </Button>
+          <Button look="quiet" disabled={busy} onClick={reject}>
+            Reject
+          </Button>
+          <span className="cardHint">Or write below what to change.</span>
+        </div>
+      )}
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,13 @@
+/** Says that an answer given in this page was not taken, because somebody else had answered. */
+import { useConversation } from "../session/sessionContext.js";
+import { useObserved } from "../state/observable.js";
+
+export function TooLate({ requestId }: { requestId: string }) {
+  const answer = useObserved(useConversation().connection.lateAnswers).get(requestId);
+  if (answer === undefined) return null;
+  return (
+    <span className="tooLate" role="status">
+      Somebody else answered first. Your answer “{answer}” was not taken.
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+/** Answers a permission or a question, once; somebody else may be quicker. */
+import { useState } from "react";
+import { Conflict } from "sandbox-agentd";
+import { useConversation } from "../session/sessionContext.js";
+import { sayWhy } from "../state/words.js";
+
+export interface Answering {
+  /** An answer is under way, or was taken: there is nothing more to press. */
+  readonly busy: boolean;
+  readonly failure: string | null;
+  /** `words` are what the answer says, for the one who comes too late. */
+  answer: (send: () => Promise<void>, words: string) => Promise<void>;
+}
+
+export function useAnswer(requestId: string): Answering {
+  const { lateAnswers } = useConversation().connection;
+  const [state, setState] = useState({ busy: false, failure: null as string | null });
+  const answer = async (send: () => Promise<void>, words: string) => {
+    setState({ busy: true, failure: null });
+    try {
+      await send();
+    } catch (error) {
+      if (!isLate(error)) return setState({ busy: false, failure: sayWhy(error) });
+      lateAnswers.add(requestId, words);
+    }
+  };
+  return { ...state, answer };
+}
+
+export function isLate(error: unknown): boolean {
+  return error instanceof Conflict;
+}

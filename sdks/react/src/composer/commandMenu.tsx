@@ -1,0 +1,66 @@
+/** What a slash at the beginning of a message offers: the commands of the agent. */
+import { useEffect, useState } from "react";
+import type { Command, Operations } from "sandbox-agentd";
+
+const MOST = 8;
+
+/** The commands of a session, asked for when the first is wanted. None where they cannot be had: a slash is text then. */
+export function useCommands(client: Operations, sessionId: string, wanted: boolean): readonly Command[] {
+  const [found, setFound] = useState<{ of: string; commands: readonly Command[] } | null>(null);
+  const known = found?.of === sessionId;
+  useEffect(() => {
+    if (!wanted || known) return;
+    let current = true;
+    client
+      .listCommands(sessionId)
+      .then(({ commands }) => current && setFound({ of: sessionId, commands }))
+      .catch(() => undefined);
+    return () => {
+      current = false;
+    };
+  }, [client, sessionId, wanted, known]);
+  return known ? found.commands : [];
+}
+
+/** Those that what is typed so far may become. */
+export function offeredFor(text: string, commands: readonly Command[]): readonly Command[] {
+  const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
+  if (typed === undefined) return [];
+  return commands.filter(({ name }) => name.toLowerCase().startsWith(typed)).slice(0, MOST);
+}
+
+/** Whether a message is one of these commands with its arguments. */
+export function isCommand(text: string, commands: readonly Command[]): boolean {
+  const name = /^\/(\S+)/.exec(text)?.[1];
+  return commands.some((one) => one.name === name);
+}
+
+interface Props {
+  offered: readonly Command[];
+  chosen: number;
+  onChoose: (command: Command) => void;
+}
+
+export function CommandMenu({ offered, chosen, onChoose }: Props) {
+  if (offered.length === 0) return null;
+  return (
+    <div className="commandMenu" role="listbox" aria-label="Commands">
+      {offered.map((command, place) => (
+        <button
+          key={command.name}
+          type="button"
+          role="option"
+          aria-selected={place === chosen}
+          tabIndex={-1}
+          // The text keeps the focus.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(command)}
+        >
+          <code>/{command.name}</code>
+          {command.arguments && <span className="muted"> {command.arguments}</span>}
+          <span className="muted commandText">{command.description}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,328 @@
+/** Where one writes: text, files, earlier messages; and the way to stop what runs. */
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Conflict, DaemonUnreachable, type QuestionEntry } from "sandbox-agentd";
+import { Button, IconButton } from "../parts/button.js";
+import { PermissionSelect } from "../session/permissionSelect.js";
+import { SessionContext } from "../session/sessionContext.js";
+import type { ChatSession } from "../session/useSession.js";
+import { useObserved } from "../state/observable.js";
+import { sayWhy } from "../state/words.js";
+import { isLate } from "../approvals/useAnswer.js";
+import { AttachmentChips } from "./attachmentChips.js";
+import { useAttachments } from "./attachments.js";
+import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu.js";
+import { useDroppedFiles } from "./droppedFiles.js";
+import { drafts, history } from "./memory.js";
+import { useOpenQuestion } from "./openQuestion.js";
+import { QueueList } from "./queueList.js";
+
+export interface ComposerProps {
+  session: ChatSession;
+  /** What stands in the empty field while the agent is idle. */
+  placeholder?: string;
+  /** Take the focus when the session is shown. */
+  autoFocus?: boolean;
+  /** Whether files can be attached; true unless given. */
+  attachments?: boolean;
+  /** Where files can be dropped: on the composer, unless given. */
+  dropZone?: "composer" | "page";
+  /** Offer to choose what the agent may do without asking. */
+  permissionMode?: boolean;
+  /** A text to begin with, which was chosen elsewhere. A new object sets it again. */
+  suggestion?: Suggestion | null;
+  className?: string;
+}
+
+export interface Suggestion {
+  readonly text: string;
+}
+
+/** Where one writes. It also shows the messages that wait, and stops what runs. */
+export function Composer(props: ComposerProps) {
+  return (
+    <SessionContext.Provider value={props.session.conversation}>
+      <Writing key={props.session.id} {...props} />
+    </SessionContext.Provider>
+  );
+}
+
+function Writing(props: ComposerProps) {
+  const { session, suggestion = null, autoFocus = false, className = "" } = props;
+  const { id: sessionId, client, transcript, info, state } = session;
+  const { connection } = session.conversation;
+  const { ownTurns, lateAnswers } = connection;
+  const { opened } = useObserved(connection);
+  const box = useRef<HTMLElement>(null);
+  const [text, setText] = useState(() => drafts.get(sessionId));
+  const [sending, setSending] = useState(false);
+  // It was sent while a file was still on its way: it goes when the file is there.
+  const [waiting, setWaiting] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const fail = (why: unknown) => setFailure({ why, opened });
+  const [recalled, setRecalled] = useState<number | null>(null);
+  // A message that may have arrived is sent again under the same key: it becomes one turn, not two.
+  const retryKey = useRef<string | null>(null);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const files = useRef<HTMLInputElement>(null);
+  const attachments = useAttachments(client, sessionId);
+  const [chosen, setChosen] = useState(0);
+  const commands = useCommands(client, sessionId, text.startsWith("/"));
+  const offered = offeredFor(text, commands);
+  const busy = state === "running" || state === "requires_action";
+  const asked = useOpenQuestion(transcript, text);
+  // A file cannot be an answer, nor can a command: these wait for their turn.
+  const question = attachments.uploads.length === 0 && !isCommand(text, commands) ? asked : null;
+  const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
+
+  useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
+  useEffect(() => {
+    if (autoFocus) area.current?.focus({ preventScroll: true });
+  }, [sessionId]);
+  useEffect(() => {
+    if (area.current) fit(area.current);
+  }, [text]);
+
+  useEffect(() => {
+    if (!suggestion) return;
+    setText(suggestion.text);
+    area.current?.focus();
+  }, [suggestion]);
+
+  // A daemon that did not answer is back: what is still in the field can be sent now.
+  useEffect(() => setFailure((before) => (before?.why instanceof DaemonUnreachable && before.opened < opened ? null : before)), [opened]);
+
+  const canAttach = (props.attachments ?? true) && state !== "ended";
+  useDroppedFiles(props.dropZone === "page" ? null : box, (files) => canAttach && attachments.add(files));
+
+  const latestSend = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (!waiting || attachments.uploading) return;
+    setWaiting(false);
+    latestSend.current();
+  }, [waiting, attachments.uploading]);
+
+  if (state === "ended") {
+    return (
+      <footer ref={box} className={`sandbox-agent composer ended ${className}`}>
+        <p className="muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
+      </footer>
+    );
+  }
+
+  const write = (value: string) => {
+    setText(value);
+    setChosen(0);
+    retryKey.current = null;
+  };
+
+  const submit = () => {
+    if (!ready) return;
+    if (question) void reply(question);
+    else if (attachments.uploading) setWaiting(true);
+    else void send();
+  };
+
+  const send = async (fresh = false) => {
+    setSending(true);
+    setFailure(null);
+    if (fresh) retryKey.current = null;
+    const key = (retryKey.current ??= newKey());
+    const command = isCommand(text, commands);
+    const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }), ...(command && { command }) };
+    try {
+      await ownTurns.during(text, () => client.sendMessage(sessionId, body, { idempotencyKey: key }));
+      attachments.clear();
+      done();
+    } catch (error) {
+      fail(error);
+    } finally {
+      setSending(false);
+      area.current?.focus();
+    }
+  };
+
+  /** Each of several questions gets the same words: the agent reads what they answer. */
+  const reply = async (asked: QuestionEntry) => {
+    setSending(true);
+    setFailure(null);
+    const answers = asked.questions.map(() => [text.trim()]);
+    try {
+      await client.replyQuestion(sessionId, asked.questionId, { answers });
+      done();
+    } catch (error) {
+      if (isLate(error)) lateAnswers.add(asked.id, text.trim());
+      else fail(error);
+    } finally {
+      setSending(false);
+      area.current?.focus();
+    }
+  };
+
+  const done = () => {
+    history.add(text);
+    write("");
+    setRecalled(null);
+  };
+
+  latestSend.current = () => void send();
+
+  const cancel = async () => {
+    try {
+      await session.cancel();
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const recall = (by: number) => {
+    const next = (recalled ?? history.length) + by;
+    if (next < 0 || next > history.length) return;
+    setRecalled(next === history.length ? null : next);
+    write(history.at(next));
+  };
+
+  const fill = (name: string) => {
+    write(`/${name} `);
+    area.current?.focus();
+  };
+
+  /** Whether a key was for the menu of commands. Enter sends a name that is whole. */
+  const choose = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    const command = offered[chosen];
+    if (key === "ArrowDown") setChosen((chosen + 1) % offered.length);
+    else if (key === "ArrowUp") setChosen((chosen + offered.length - 1) % offered.length);
+    else if (command && !shiftKey && (key === "Tab" || (key === "Enter" && !isCommand(text, offered)))) fill(command.name);
+    else return false;
+    return true;
+  };
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.nativeEvent.isComposing || event.altKey) return;
+    if (offered.length > 0 && choose(event)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      submit();
+    } else if (event.key === "Escape" && busy) {
+      event.preventDefault();
+      void cancel();
+    } else if (event.key === "ArrowUp" && (text === "" || recalled !== null)) {
+      event.preventDefault();
+      recall(-1);
+    } else if (event.key === "ArrowDown" && recalled !== null) {
+      event.preventDefault();
+      recall(1);
+    }
+  };
+
+  const onPaste = (event: ClipboardEvent) => {
+    if (!canAttach || event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    attachments.add(event.clipboardData.files);
+  };
+
+  return (
+    <footer ref={box} className={`sandbox-agent composer ${className}`}>
+      <QueueList queued={transcript.queued} />
+      <div className="composerBox">
+        <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
+        <AttachmentChips attachments={attachments} />
+        <textarea
+          ref={area}
+          name="message"
+          dir="auto"
+          rows={1}
+          aria-label="Message"
+          placeholder={placeholderOf(question, busy, props.placeholder)}
+          value={text}
+          onChange={(event) => {
+            write(event.target.value);
+            // From here on it is a message of its own: arrows move in it, and do not replace it.
+            setRecalled(null);
+          }}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        <div className="composerTools">
+          {canAttach && <IconButton icon="clip" label="Attach files" onClick={() => files.current?.click()} />}
+          <input
+            ref={files}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange={(event) => {
+              if (event.target.files) attachments.add(event.target.files);
+              event.target.value = "";
+            }}
+          />
+          {props.permissionMode && info && (
+            <PermissionSelect
+              className="quietSelect"
+              label="Permission mode"
+              value={info.permissionMode}
+              onChange={(permissionMode) => client.updateSession(sessionId, { permissionMode }).catch(fail)}
+            />
+          )}
+          <span className="grow" />
+          {question && text.trim() !== "" && (
+            <Button look="quiet" className="queueInstead" onClick={() => void send()} disabled={!ready}>
+              Queue as a message
+            </Button>
+          )}
+          {busy && (
+            <Button icon="stop" onClick={cancel} keys="Esc">
+              Stop
+            </Button>
+          )}
+          <Button look="primary" icon="arrowUp" onClick={submit} disabled={!ready}>
+            {waiting ? "Uploading…" : question ? "Send answer" : busy ? "Queue" : "Send"}
+          </Button>
+        </div>
+      </div>
+      {failure && <NotSent why={failure.why} onFresh={() => send(true)} />}
+    </footer>
+  );
+}
+
+interface Failure {
+  readonly why: unknown;
+  /** How often the stream had been opened then. */
+  readonly opened: number;
+}
+
+function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Message the agent"): string {
+  if (question?.isPlan) return "Say what to change in the plan";
+  if (question) return question.questions.length > 1 ? `Answer all ${question.questions.length} questions` : "Answer the question";
+  return busy ? "The next message waits for its turn" : idle;
+}
+
+/** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */
+function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
+  const gone = why instanceof Conflict;
+  return (
+    <div className="notSent" role="alert">
+      <span className="badText">
+        {why instanceof DaemonUnreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
+      </span>
+      {gone && (
+        <Button small onClick={onFresh}>
+          Begin a new conversation with it
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** As high as its text, up to the limit that the style sets. */
+function fit(area: HTMLTextAreaElement): void {
+  area.style.height = "auto";
+  area.style.height = `${area.scrollHeight}px`;
+}
+
+/** A key that makes it safe to send a message again. `randomUUID` is missing on plain HTTP. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

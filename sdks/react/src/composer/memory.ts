@@ -1,0 +1,62 @@
+/** What was written: drafts by session, and the messages that were sent, for this tab. */
+
+const HISTORY = "sandbox-agent.history";
+const KEPT = 100;
+
+class History {
+  #kept: string[] | null = null;
+
+  get length(): number {
+    return this.#sent.length;
+  }
+
+  get #sent(): string[] {
+    this.#kept ??= JSON.parse(stored(HISTORY) ?? "[]") as string[];
+    return this.#kept;
+  }
+
+  at(index: number): string {
+    return this.#sent[index] ?? "";
+  }
+
+  add(text: string): void {
+    if (!text.trim()) return;
+    this.#kept = [...this.#sent.filter((sent) => sent !== text), text].slice(-KEPT);
+    store(HISTORY, JSON.stringify(this.#kept));
+  }
+}
+
+class Drafts {
+  #written = new Map<string, string>();
+
+  get(sessionId: string): string {
+    return this.#written.get(sessionId) ?? stored(`sandbox-agent.draft.${sessionId}`) ?? "";
+  }
+
+  set(sessionId: string, text: string): void {
+    this.#written.set(sessionId, text);
+    store(`sandbox-agent.draft.${sessionId}`, text);
+  }
+}
+
+/** Pages that are drawn on a server, or in a frame without storage, have none. */
+function stored(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** For after a reload. Browsers keep a few megabytes: what is more lasts as long as the page does. */
+function store(key: string, text: string): void {
+  try {
+    sessionStorage.removeItem(key);
+    if (text) sessionStorage.setItem(key, text);
+  } catch {
+    // It is too long, and it is in memory.
+  }
+}
+
+export const history = new History();
+export const drafts = new Drafts();

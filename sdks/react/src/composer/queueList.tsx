@@ -1,0 +1,87 @@
+/** The messages that wait for the running turn to end; each can be withdrawn, and all of them together with the turn. */
+import { useEffect, useState } from "react";
+import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
+import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
+import { useConversation } from "../session/sessionContext.js";
+import { sayWhy } from "../state/words.js";
+
+export function QueueList({ queued }: { queued: readonly string[] }) {
+  const { client, sessionId } = useConversation();
+  const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+  const key = queued.join(" ");
+  // The transcript tells which turns wait; the daemon tells what they say.
+  useEffect(() => {
+    let current = true;
+    if (!key) return setMessages([]);
+    allWaiting(client, sessionId)
+      .then((waiting) => current && setMessages(waiting))
+      .catch((error: unknown) => current && setFailure(sayWhy(error)));
+    return () => {
+      current = false;
+    };
+  }, [client, sessionId, key]);
+
+  const withdraw = async (turnId: string) => {
+    setFailure(null);
+    try {
+      await client.withdrawMessage(sessionId, turnId);
+    } catch (error) {
+      setFailure(sayWhy(error));
+    }
+  };
+  const stopAll = async () => {
+    setFailure(null);
+    try {
+      // The messages first: the next of them would start when the turn ends.
+      await Promise.all(queued.map((turnId) => client.withdrawMessage(sessionId, turnId).catch(unlessStarted)));
+      await client.cancelSession(sessionId);
+    } catch (error) {
+      setFailure(sayWhy(error));
+    }
+  };
+  const waiting = messages.filter((message) => queued.includes(message.turnId));
+  if (waiting.length === 0) return null;
+  return (
+    <section className="queue" aria-label="Waiting messages">
+      {waiting.map((message, index) => (
+        <div key={message.turnId} className="queued">
+          <Icon name="clock" size={13} />
+          <span className="queuedAt">{index === 0 ? "Next" : index + 1}</span>
+          <span className="queuedText" dir="auto">{message.message || "(files only)"}</span>
+          <Button look="quiet" small onClick={() => withdraw(message.turnId)}>
+            Withdraw
+          </Button>
+        </div>
+      ))}
+      <div className="queueEnd">
+        <span className="muted">{waiting.length === 1 ? "1 message waits" : `${waiting.length} messages wait`}</span>
+        <Button look="quiet" small icon="stop" onClick={stopAll}>
+          Stop and clear
+        </Button>
+      </div>
+      {failure && (
+        <p className="badText" role="alert">
+          {failure}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** A message that started meanwhile waits no more: the turn that it became is the one to stop. */
+function unlessStarted(error: unknown): void {
+  if (!(error instanceof Problem && (error.status === 404 || error.status === 409))) throw error;
+}
+
+export async function allWaiting(client: Operations, sessionId: string): Promise<QueuedMessage[]> {
+  const messages: QueuedMessage[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = await client.getQueue(sessionId, { cursor });
+    messages.push(...page.messages);
+    cursor = page.nextCursor;
+  } while (cursor);
+  return messages;
+}

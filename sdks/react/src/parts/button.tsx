@@ -1,0 +1,37 @@
+/** Buttons: quiet by default; one primary per place; an icon alone has its name as label and tip. */
+import type { ButtonHTMLAttributes, Ref } from "react";
+import { Icon, type IconName } from "./icon.js";
+
+interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
+  look?: "quiet" | "plain" | "primary" | "danger";
+  icon?: IconName;
+  small?: boolean;
+  /** The keys that do the same. */
+  keys?: string;
+  ref?: Ref<HTMLButtonElement>;
+}
+
+export function Button({ look = "plain", icon, small, keys, className = "", children, ...rest }: Props) {
+  return (
+    <button type="button" className={`button ${look} ${small ? "small" : ""} ${className}`} {...rest}>
+      {icon && <Icon name={icon} size={small ? 14 : 16} />}
+      {children && <span>{children}</span>}
+      {keys && <kbd>{keys}</kbd>}
+    </button>
+  );
+}
+
+interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  icon: IconName;
+  label: string;
+  size?: number;
+  ref?: Ref<HTMLButtonElement>;
+}
+
+export function IconButton({ icon, label, size, className = "", ...rest }: IconButtonProps) {
+  return (
+    <button type="button" className={`iconButton ${className}`} aria-label={label} title={label} {...rest}>
+      <Icon name={icon} size={size} />
+    </button>
+  );
+}

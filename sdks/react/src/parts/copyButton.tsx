@@ -1,0 +1,39 @@
+/** Copies a text and says so for a moment. */
+import { useEffect, useState } from "react";
+import { Button, IconButton } from "./button.js";
+
+interface Props {
+  text: string | (() => string);
+  label?: string;
+  /** With words beside the icon. */
+  words?: boolean;
+}
+
+export function CopyButton({ text, label = "Copy", words }: Props) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = window.setTimeout(() => setCopied(false), 1500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async () => {
+    await copyText(typeof text === "function" ? text() : text);
+    setCopied(true);
+  };
+  const icon = copied ? "check" : "copy";
+  const said = copied ? "Copied" : label;
+  if (words) return <Button look="quiet" small icon={icon} onClick={copy}>{said}</Button>;
+  return <IconButton icon={icon} size={14} label={said} onClick={copy} />;
+}
+
+/** On plain HTTP that is not localhost, browsers give no clipboard: there the old way still works. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "offscreen";
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}

@@ -1,0 +1,17 @@
+/** What an agent may do without asking, as people call it. */
+import type { SessionInfo } from "sandbox-agentd";
+
+export type PermissionMode = SessionInfo["permissionMode"];
+
+export interface ModeWords {
+  readonly mode: PermissionMode;
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export const PERMISSION_MODES: readonly ModeWords[] = [
+  { mode: "default", name: "Ask first", meaning: "The agent asks before it changes a file or runs a command" },
+  { mode: "acceptEdits", name: "Accept edits", meaning: "Files in the directory are changed without asking; commands are asked" },
+  { mode: "plan", name: "Plan", meaning: "Read only, until you approve a plan" },
+  { mode: "bypass", name: "Allow everything", meaning: "Nothing is asked" },
+];

@@ -1,0 +1,11 @@
+/** The conversation that a component belongs to, for the cards in it. */
+import { createContext, useContext } from "react";
+import type { Conversation } from "../state/conversation.js";
+
+export const SessionContext = createContext<Conversation | null>(null);
+
+export function useConversation(): Conversation {
+  const conversation = useContext(SessionContext);
+  if (!conversation) throw new Error("this component belongs into a <Transcript>, a <Composer> or an <Approvals>");
+  return conversation;
+}

@@ -1,0 +1,156 @@
+/**
+ * One session as it is shown: its events, the transcript folded from them, and what the daemon says about it.
+ *
+ * Sequences have no gaps, so what is missing is known: an event that does not follow on the last one starts a
+ * catch-up by pages, and one that was seen before is left out. Nothing is lost or doubled, whatever the stream did.
+ */
+import { type Event, type Operations, type SessionInfo, SessionNotFound, type Transcript, TranscriptFold } from "sandbox-agentd";
+import type { Connection } from "./connection.js";
+import { Observable } from "./observable.js";
+import { sayWhy } from "./words.js";
+
+const PAGE = 1000;
+
+export interface ConversationView {
+  readonly transcript: Transcript;
+  /** All events so far; the array grows, `count` tells when. */
+  readonly events: readonly Event[];
+  readonly count: number;
+  /** Null until the daemon has told it. */
+  readonly info: SessionInfo | null;
+  /** The daemon has no such session. */
+  readonly isGone: boolean;
+  readonly catchingUp: boolean;
+  readonly failure: string | null;
+  /** Requests are shown outside the transcript. */
+  readonly asksElsewhere: boolean;
+}
+
+export class Conversation extends Observable<ConversationView> {
+  #fold = new TranscriptFold();
+  #events: Event[] = [];
+  #known = 0;
+  #info: SessionInfo | null = null;
+  #news = 0;
+  #isGone = false;
+  #catchingUp: Promise<void> | null = null;
+  #failure: string | null = null;
+  #view: ConversationView | null = null;
+  #scheduled = false;
+  #askingElsewhere = 0;
+
+  constructor(
+    readonly connection: Connection,
+    readonly sessionId: string,
+  ) {
+    super();
+  }
+
+  get client(): Operations {
+    return this.connection.client;
+  }
+
+  get snapshot(): ConversationView {
+    this.#view ??= {
+      transcript: this.#fold.transcript,
+      events: this.#events,
+      count: this.#events.length,
+      info: this.#info,
+      isGone: this.#isGone,
+      catchingUp: this.#catchingUp !== null,
+      failure: this.#failure,
+      asksElsewhere: this.#askingElsewhere > 0,
+    };
+    return this.#view;
+  }
+
+  get #last(): number {
+    return this.#events.length;
+  }
+
+  /** An event from the stream. */
+  take(event: Event): void {
+    this.#known = Math.max(this.#known, event.sequence);
+    if (event.sequence === this.#last + 1 && !this.#catchingUp) this.#append(event);
+    else if (event.sequence > this.#last) void this.catchUp();
+  }
+
+  /** News from the stream. */
+  learn(news: SessionInfo & { deleted?: boolean }): void {
+    this.#news += 1;
+    this.#isGone = news.deleted ?? false;
+    this.#info = this.#isGone ? null : news;
+    this.#schedule();
+  }
+
+  /** Read what is there past the last event we have. */
+  catchUp(): Promise<void> {
+    this.#catchingUp ??= Promise.all([this.#readInfo(), this.#readPages()]).then(() => {
+      this.#catchingUp = null;
+      this.#schedule();
+    });
+    return this.#catchingUp;
+  }
+
+  /** Requests are shown elsewhere, until the returned function is called. */
+  askElsewhere(): () => void {
+    const add = (by: number) => {
+      this.#askingElsewhere += by;
+      this.#schedule();
+    };
+    add(1);
+    return () => add(-1);
+  }
+
+  protected override watched(): () => void {
+    void this.catchUp();
+    return this.connection.retain();
+  }
+
+  async #readInfo(): Promise<void> {
+    const before = this.#news;
+    try {
+      const info = await this.client.getSession(this.sessionId);
+      // What the stream told meanwhile is newer.
+      if (this.#news === before) [this.#info, this.#isGone] = [info, false];
+    } catch (error) {
+      this.#isGone ||= error instanceof SessionNotFound;
+    }
+  }
+
+  async #readPages(): Promise<void> {
+    this.#failure = null;
+    this.#schedule();
+    try {
+      for (let more = true; more; ) {
+        const told = this.#known;
+        const page = await this.client.getEvents(this.sessionId, { offset: this.#last, limit: PAGE });
+        for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
+        // What the stream told meanwhile may have come after the page was made, also after an empty one.
+        const isNews = page.events.length > 0 || this.#known > told;
+        more = page.hasMore || (isNews && this.#last < this.#known);
+      }
+    } catch (error) {
+      this.#failure = sayWhy(error);
+    }
+  }
+
+  #append(event: Event): void {
+    this.#events.push(event);
+    this.#fold.apply(event);
+    this.#schedule();
+  }
+
+  /** At most one drawing per frame, however fast events come; a hidden page draws now and then. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const draw = () => {
+      this.#scheduled = false;
+      this.#view = null;
+      this.changed();
+    };
+    if (document.hidden) setTimeout(draw, 200);
+    else requestAnimationFrame(draw);
+  }
+}

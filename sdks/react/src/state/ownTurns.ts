@@ -1,0 +1,60 @@
+/** Which prompts were sent from this browser. The log does not say who sent one; all others came from other clients. */
+import { Observable } from "./observable.js";
+
+const KEY = "sandbox-agent.turns";
+const KEPT = 2000;
+
+interface View {
+  readonly turnIds: ReadonlySet<string>;
+  /** Prompts that are being sent: one may be in the log before the daemon has answered which turn it became. */
+  readonly sending: ReadonlySet<string>;
+}
+
+export class OwnTurns extends Observable<View> {
+  #view: View = { turnIds: new Set(stored()), sending: new Set() };
+
+  get snapshot(): View {
+    return this.#view;
+  }
+
+  /** Send a prompt, and remember the turn that it became. */
+  async during<Sent extends { turnId: string }>(text: string, send: () => Promise<Sent>): Promise<Sent> {
+    this.#set({ sending: new Set([...this.#view.sending, text]) });
+    try {
+      const sent = await send();
+      this.#add(sent.turnId);
+      return sent;
+    } finally {
+      this.#set({ sending: new Set([...this.#view.sending].filter((other) => other !== text)) });
+    }
+  }
+
+  #add(turnId: string): void {
+    // Another tab may have added some meanwhile.
+    const turnIds = new Set([...stored(), ...this.#view.turnIds, turnId].slice(-KEPT));
+    this.#set({ turnIds });
+    try {
+      localStorage.setItem(KEY, JSON.stringify([...turnIds]));
+    } catch {
+      // The storage is full: this page still knows.
+    }
+  }
+
+  #set(change: Partial<View>): void {
+    this.#view = { ...this.#view, ...change };
+    this.changed();
+  }
+}
+
+export function isOwn({ turnIds, sending }: View, prompt: { turnId: string | null; text: string }): boolean {
+  return (prompt.turnId !== null && turnIds.has(prompt.turnId)) || sending.has(prompt.text);
+}
+
+function stored(): string[] {
+  try {
+    const ids: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,186 @@
+/** A change to a file: counts, then the lines, unified or side by side. */
+import { memo, useMemo, useState } from "react";
+import { Button } from "../parts/button.js";
+import { CopyButton } from "../parts/copyButton.js";
+import { count } from "../parts/format.js";
+import { Icon } from "../parts/icon.js";
+import { Value, useObserved } from "../state/observable.js";
+import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff.js";
+import { drawnTokens } from "../code/codeText.js";
+import { languageOf, linesOf, type Token, useTokens } from "../code/tokens.js";
+
+/** A lock file has tens of thousands of lines: so many rows take seconds to draw, and come when one wants to see them. */
+const SHOWN = 1000;
+const KEY = "sandbox-agent.diff";
+const split = new Value(isStored("split"));
+
+interface Props {
+  path: string;
+  action: string;
+  diff: string | null;
+  to?: string | null;
+}
+
+export const DiffView = memo(function DiffView({ path, action, diff, to }: Props) {
+  const parsed = useMemo(() => (diff ? parsedDiff(diff) : null), [diff]);
+  const [whole, setWhole] = useState(false);
+  const shown = useMemo(
+    () => (parsed && !whole && parsed.lines.length > SHOWN * 1.2 ? { ...parsed, lines: parsed.lines.slice(0, SHOWN) } : parsed),
+    [parsed, whole],
+  );
+  const colours = useColours(shown, to ?? path);
+  const wanted = useObserved(split);
+  const choose = (value: boolean) => {
+    split.set(value);
+    try {
+      localStorage.setItem(KEY, value ? "split" : "unified");
+    } catch {
+      // This page still knows.
+    }
+  };
+  return (
+    <figure className="diff">
+      <figcaption>
+        <Icon name="file" size={14} />
+        <span className="diffPath" title={path}>
+          {path}
+          {to && ` → ${to}`}
+        </span>
+        {parsed ? <DiffCounts diff={parsed} /> : <span className="faint">{action}</span>}
+        {parsed && (
+          <span className="segmented" role="group" aria-label="How to show the change">
+            <button type="button" aria-pressed={!wanted} onClick={() => choose(false)}>
+              Unified
+            </button>
+            <button type="button" aria-pressed={wanted} onClick={() => choose(true)}>
+              Split
+            </button>
+          </span>
+        )}
+        {diff && <CopyButton text={diff} label="Copy the diff" />}
+      </figcaption>
+      {shown && shown.lines.length > 0 && (
+        <div className="diffBody" tabIndex={0} role="region" aria-label={`Change of ${path}`}>
+          {wanted ? <Split diff={shown} colours={colours} /> : <Unified diff={shown} colours={colours} />}
+          {parsed && shown !== parsed && (
+            <Button look="quiet" small onClick={() => setWhole(true)}>
+              Show the other {count(parsed.lines.length - shown.lines.length)} lines
+            </Button>
+          )}
+        </div>
+      )}
+    </figure>
+  );
+});
+
+export function DiffCounts({ diff }: { diff: Pick<Diff, "added" | "removed"> }) {
+  return (
+    <span className="diffCounts">
+      <span className="goodText">+{diff.added}</span> <span className="badText">−{diff.removed}</span>
+    </span>
+  );
+}
+
+type Colours = ReadonlyMap<DiffLine, readonly Token[]>;
+
+/** The tokens of each line. Either side is coloured as a whole: a comment may have begun lines before. */
+function useColours(diff: Diff | null, path: string): Colours {
+  const sides = useMemo(() => {
+    const lines = diff?.lines.filter((line) => line.kind !== "hunk") ?? [];
+    return [lines.filter((line) => line.kind !== "removed"), lines.filter((line) => line.kind !== "added")] as const;
+  }, [diff]);
+  const [after, before] = sides.map((lines) => lines.map((line) => withoutReturn(line.text)).join("\n")) as [string, string];
+  const language = languageOf(path);
+  const newTokens = useTokens(after, language);
+  const oldTokens = useTokens(before, language);
+  return useMemo(() => {
+    const colours = new Map<DiffLine, readonly Token[]>();
+    // Lines that are on both sides have the colours of the new one.
+    for (const [tokens, lines] of [[oldTokens, sides[1]] as const, [newTokens, sides[0]] as const]) {
+      const coloured = tokens ? linesOf(tokens) : [];
+      lines.forEach((line, index) => coloured[index] && colours.set(line, coloured[index]));
+    }
+    return colours;
+  }, [sides, newTokens, oldTokens]);
+}
+
+function Unified({ diff, colours }: { diff: Diff; colours: Colours }) {
+  return (
+    <table className="diffTable">
+      <tbody>
+        {diff.lines.map((line, index) =>
+          line.kind === "hunk" ? (
+            <tr key={index} className="hunk">
+              <td colSpan={4}>{line.text}</td>
+            </tr>
+          ) : (
+            <tr key={index} className={line.kind}>
+              <td className="lineNumber">{line.old}</td>
+              <td className="lineNumber">{line.new}</td>
+              <td className="sign">{SIGNS[line.kind]}</td>
+              <td className="lineText">{lineText(line, colours)}</td>
+            </tr>
+          ),
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+const SIGNS = { same: "", added: "+", removed: "−" } as const;
+
+function Split({ diff, colours }: { diff: Diff; colours: Colours }) {
+  const pairs = useMemo(() => sideBySide(diff), [diff]);
+  return (
+    <table className="diffTable split">
+      <colgroup>
+        <col className="numberColumn" />
+        <col />
+        <col className="numberColumn" />
+        <col />
+      </colgroup>
+      <tbody>
+        {pairs.map((pair, index) =>
+          pair.hunk !== null ? (
+            <tr key={index} className="hunk">
+              <td colSpan={4}>{pair.hunk}</td>
+            </tr>
+          ) : (
+            <tr key={index}>
+              <Half line={pair.left} number="old" colours={colours} />
+              <Half line={pair.right} number="new" colours={colours} />
+            </tr>
+          ),
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function Half({ line, number, colours }: { line: DiffLine | null; number: "old" | "new"; colours: Colours }) {
+  if (!line || line.kind === "hunk") return <td colSpan={2} className="nothing" />;
+  return (
+    <>
+      <td className={`lineNumber ${line.kind}`}>{line[number]}</td>
+      <td className={`lineText ${line.kind}`}>{lineText(line, colours)}</td>
+    </>
+  );
+}
+
+function lineText(line: DiffLine, colours: Colours) {
+  return drawnTokens(colours.get(line) ?? [{ text: withoutReturn(line.text), look: "" }]);
+}
+
+/** In a file with Windows' line ends every line has the sign: it is not worth naming. */
+function withoutReturn(text: string): string {
+  return text.replace(/\r$/, "");
+}
+
+function isStored(choice: string): boolean {
+  try {
+    return localStorage.getItem(KEY) === choice;
+  } catch {
+    // Without storage, or on a server.
+    return false;
+  }
+}

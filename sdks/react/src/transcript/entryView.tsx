@@ -1,0 +1,82 @@
+/** One entry of the transcript, by its kind. */
+import { memo } from "react";
+import type { ToolEntry } from "sandbox-agentd";
+import { ErrorCard, OddCard } from "./errorCard.js";
+import { Message } from "./message.js";
+import { PermissionCard } from "../approvals/permissionCard.js";
+import { PlanCard } from "../approvals/planCard.js";
+import { QuestionCard } from "../approvals/questionCard.js";
+import { isToolRequest, type Row } from "./rows.js";
+import { SessionEnd } from "./sessionEnd.js";
+import { SessionStart } from "./sessionStart.js";
+import { StatusLine } from "./statusLine.js";
+import { Thinking } from "./thinking.js";
+import { Tool, ToolResult } from "./tool.js";
+import { ToolRequestCard } from "../approvals/toolRequestCard.js";
+import { TurnEnd } from "./turnEnd.js";
+
+interface Props {
+  row: Omit<Row, "key" | "depth" | "isTight">;
+  unfolded: boolean;
+  onFold: (id: string) => void;
+}
+
+export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Props) {
+  const { entry } = row;
+  const fold = { unfolded, onFold: () => onFold(entry.id) };
+  switch (entry.kind) {
+    case "message":
+      return <Message entry={entry} piece={row.piece} isFirst={row.isFirst} isLast={row.isLast} />;
+    case "reasoning":
+      return <Thinking entry={entry} {...fold} />;
+    case "tool":
+      if (row.isResult) return <SubAgentResult entry={entry} />;
+      return <Tool entry={entry} decision={row.decision} answer={row.answer} {...fold} />;
+    case "permission":
+      return <PermissionCard entry={entry} />;
+    case "question":
+      return entry.isPlan ? <PlanCard entry={entry} /> : <QuestionCard entry={entry} />;
+    case "status":
+      return isToolRequest(entry) ? <ToolRequestCard entry={entry} /> : <StatusLine entry={entry} {...fold} />;
+    case "error":
+      return <ErrorCard entry={entry} />;
+    case "turn_ended":
+      return <TurnEnd entry={entry} />;
+    case "session_started":
+      return <SessionStart entry={entry} />;
+    case "session_ended":
+      return <SessionEnd entry={entry} />;
+    case "unparsed":
+      return <OddCard title="The daemon could not read what the agent said" text={`${entry.location}: ${entry.error}`} />;
+    case "unknown":
+      return <OddCard title="The agent said something without a name here" data={entry.data} />;
+    case "other":
+      return <OddCard title={`An event of a type that this page does not know: ${entry.type}`} data={entry.data} />;
+    case "turn_started":
+      return null;
+  }
+}, isSame);
+
+/** Rows are made for each drawing; what they hold is the same until it changes. */
+function isSame(before: Props, after: Props): boolean {
+  const [one, other] = [before.row, after.row];
+  // Of a long message that streams, only the last piece changes.
+  if (one.piece && one.piece === other.piece && !one.isLast && !other.isLast) return true;
+  return (
+    before.unfolded === after.unfolded &&
+    before.onFold === after.onFold &&
+    one.entry === other.entry &&
+    one.piece === other.piece &&
+    one.isLast === other.isLast &&
+    one.decision === other.decision &&
+    one.answer === other.answer
+  );
+}
+
+function SubAgentResult({ entry }: { entry: ToolEntry }) {
+  return (
+    <section className="subAgentResult" aria-label={`Result of ${entry.name}`}>
+      <ToolResult entry={entry} />
+    </section>
+  );
+}

@@ -1,0 +1,14 @@
+/** JSON to read and to copy. */
+import { CopyButton } from "../parts/copyButton.js";
+import { exact } from "./exact.js";
+
+export function Json({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="json">
+      <pre tabIndex={0} aria-label={label}>
+        {exact(text)}
+      </pre>
+      <CopyButton text={text} label={`Copy: ${label}`} />
+    </div>
+  );
+}

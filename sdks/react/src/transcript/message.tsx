@@ -1,0 +1,95 @@
+/** What somebody said: with its time and a way to copy it, in several rows where it is long. */
+import { useState } from "react";
+import type { MessageEntry } from "sandbox-agentd";
+import { Button } from "../parts/button.js";
+import { CopyButton } from "../parts/copyButton.js";
+import { bytes, clock, dateAndClock, lastPart } from "../parts/format.js";
+import { Icon } from "../parts/icon.js";
+import { useObserved } from "../state/observable.js";
+import { isOwn } from "../state/ownTurns.js";
+import { useConversation } from "../session/sessionContext.js";
+import { Images } from "./images.js";
+import { Markdown, MarkdownPiece } from "./markdown.js";
+import type { Piece } from "./pieces.js";
+import { PlainText } from "./plainText.js";
+
+interface Props {
+  entry: MessageEntry;
+  piece: Piece | null;
+  isFirst: boolean;
+  isLast: boolean;
+}
+
+export function Message({ entry, piece, isFirst, isLast }: Props) {
+  if (entry.role === "user") return <Prompt entry={entry} />;
+  const streaming = entry.status === "in_progress" && isLast;
+  const name = entry.role === "system" ? "The agent's program said" : "The agent said";
+  return (
+    <article className={`message ${entry.role} ${streaming ? "streaming" : ""}`} aria-label={isFirst ? name : `${name}, continued`}>
+      {entry.role === "system" && isFirst && <span className="messageWho">System</span>}
+      {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
+      {isLast && <Attached entry={entry} />}
+      {isLast && entry.status === "failed" && <span className="messageFailed">Broken off</span>}
+      {isLast && !streaming && <MessageFacts entry={entry} />}
+    </article>
+  );
+}
+
+/** A prompt that is longer is shown in part: what was pasted is known to the one who pasted it. */
+const SHOWN = 2000;
+
+function Prompt({ entry }: { entry: MessageEntry }) {
+  const { ownTurns } = useConversation().connection;
+  const [whole, setWhole] = useState(false);
+  const origin = originOf(entry, isOwn(useObserved(ownTurns), entry));
+  const cut = !whole && entry.text.length > SHOWN * 1.5;
+  return (
+    <article className={`message user ${origin ? "foreign" : ""}`} aria-label={`${origin ?? "You"} said`}>
+      {origin && <span className="messageWho">{origin}</span>}
+      <div className="bubble">
+        <PlainText className="userText" text={cut ? `${entry.text.slice(0, SHOWN)}…` : entry.text} />
+        {cut && (
+          <Button look="quiet" small onClick={() => setWhole(true)}>
+            Show all of it ({bytes(entry.text.length)})
+          </Button>
+        )}
+        <Attached entry={entry} />
+      </div>
+      <MessageFacts entry={entry} />
+    </article>
+  );
+}
+
+/** Who sent a prompt, unless it was sent from this browser. */
+function originOf(entry: MessageEntry, own: boolean): string | null {
+  if (entry.source === "agent") return "Typed into the agent";
+  return own ? null : "Another client";
+}
+
+function Attached({ entry }: { entry: MessageEntry }) {
+  return (
+    <>
+      <Images images={entry.images} />
+      {entry.files.length > 0 && (
+        <ul className="fileChips">
+          {entry.files.map((file) => (
+            <li key={file.path} title={file.path}>
+              <Icon name="file" size={13} /> {lastPart(file.path)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function MessageFacts({ entry }: { entry: MessageEntry }) {
+  return (
+    <div className="messageFacts">
+      <time dateTime={entry.time} title={dateAndClock(entry.time)}>
+        {clock(entry.time)}
+      </time>
+      <CopyButton text={entry.text} label="Copy the message" />
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+/** A text as it is. */
+import { useMemo } from "react";
+import { chunksOf } from "./pieces.js";
+
+/** In pieces, so that the browser lays out only those in sight. */
+export function PlainText({ text, className = "plainText" }: { text: string; className?: string }) {
+  const chunks = useMemo(() => chunksOf(text), [text]);
+  if (chunks.length <= 4) return <div className={className} dir="auto">{text}</div>;
+  return (
+    <div className={className} dir="auto">
+      {chunks.map((chunk, index) => (
+        <div key={index} className="plainPiece">
+          {chunk}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+/** The last card of a session that has ended: why, and what the agent left on stderr. */
+import type { SessionEndedEntry } from "sandbox-agentd";
+import { Icon } from "../parts/icon.js";
+import { StderrView } from "./stderrView.js";
+
+const WORDS: Readonly<Record<SessionEndedEntry["reason"], string>> = {
+  completed: "The agent ended the conversation",
+  error: "The session ended with an error",
+  terminated: "The session was terminated",
+};
+
+export function SessionEnd({ entry }: { entry: SessionEndedEntry }) {
+  const bad = entry.reason === "error";
+  return (
+    <section className={`card ${bad ? "bad" : "plainEnd"}`} aria-label="End of the session">
+      <header>
+        <Icon name={bad ? "alert" : "stop"} />
+        <strong>{WORDS[entry.reason]}</strong>
+        {entry.exitCode !== null && <span className="tag bad">exit code {entry.exitCode}</span>}
+      </header>
+      {entry.message && <p className="cardText">{entry.message}</p>}
+      {entry.stderr && <StderrView stderr={entry.stderr} />}
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+/** What the agent thinks: folded to one line, which shows the latest words while it goes on. */
+import type { ReasoningEntry } from "sandbox-agentd";
+import { duration } from "../parts/format.js";
+import { Icon } from "../parts/icon.js";
+import { Foldable, type Fold } from "./foldable.js";
+import { Markdown } from "./markdown.js";
+
+export function Thinking({ entry, ...fold }: { entry: ReasoningEntry } & Fold) {
+  const running = entry.status === "in_progress";
+  const took = entry.endedAt ? Date.parse(entry.endedAt) - Date.parse(entry.time) : 0;
+  return (
+    <Foldable
+      className="thinking"
+      {...fold}
+      line={
+        <>
+          <Icon name="thought" size={14} />
+          <span className={running ? "foldName shimmer" : "foldName"}>{running ? "Thinking" : "Thought"}</span>
+          <span className="foldSummary">{fold.unfolded ? "" : lastWords(entry.text)}</span>
+          {took >= 1000 && <span className="foldFact">{duration(took)}</span>}
+        </>
+      }
+    >
+      <Markdown text={entry.text} />
+    </Foldable>
+  );
+}
+
+function lastWords(text: string): string {
+  const line = text.trim().split("\n").at(-1) ?? "";
+  return line.slice(-160);
+}

@@ -1,0 +1,178 @@
+/** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
+import { useMemo } from "react";
+import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
+import { CodeText } from "../code/codeText.js";
+import { useNow } from "../parts/clock.js";
+import { duration, plural, pretty } from "../parts/format.js";
+import { Icon, type IconName } from "../parts/icon.js";
+import { useConversation } from "../session/sessionContext.js";
+import { commandOf } from "./commandOf.js";
+import { DiffCounts, DiffView } from "./diffView.js";
+import { parsedDiff } from "./diff.js";
+import { exact } from "./exact.js";
+import { Foldable, type Fold } from "./foldable.js";
+import { Images } from "./images.js";
+import { Json } from "./json.js";
+import { Markdown } from "./markdown.js";
+import { KindIcon } from "./kindIcon.js";
+import { answerOf, messageOf, outcomeOf } from "./outcome.js";
+import { planSteps, Steps } from "./steps.js";
+import { Terminal } from "./terminal.js";
+
+interface Told {
+  entry: ToolEntry;
+  decision: PermissionEntry | null;
+  answer: StatusEntry | null;
+}
+
+export function Tool({ entry, decision, answer, ...fold }: Told & Fold) {
+  return (
+    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} answer={answer} />}>
+      <Asked entry={entry} />
+      {/* The steps of a sub-agent lie between what it was asked and what it found. */}
+      {entry.children.length === 0 && <ToolResult entry={entry} />}
+    </Foldable>
+  );
+}
+
+function ToolLine({ entry, decision, answer }: Told) {
+  const counts = useMemo(() => changeCounts(entry), [entry]);
+  const directory = useConversation().snapshot.transcript.metadata?.directory;
+  return (
+    <>
+      <ToolState entry={entry} />
+      <KindIcon kind={entry.toolKind} />
+      <span className="foldName">{entry.name}</span>
+      <span className="foldSummary mono" title={entry.title}>
+        {entry.title !== entry.name && exact(withoutDirectory(entry.title, directory))}
+      </span>
+      {decision && <Decision entry={decision} />}
+      {answer && <ClientAnswer entry={answer} />}
+      {counts && <DiffCounts diff={counts} />}
+      {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
+      {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
+      {entry.durationMs === null && <Running since={entry.time} />}
+      {entry.durationMs !== null && entry.durationMs >= WORTH_TELLING_MS && <span className="foldFact">{duration(entry.durationMs)}</span>}
+    </>
+  );
+}
+
+/** A path below the session's directory is told from there. */
+function withoutDirectory(title: string, directory: string | null | undefined): string {
+  return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
+}
+
+/** Nobody minds what takes less. */
+const WORTH_TELLING_MS = 100;
+
+const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
+  in_progress: ["clock", "running"],
+  completed: ["check", "done"],
+  failed: ["cross", "failed"],
+};
+
+function ToolState({ entry }: { entry: ToolEntry }) {
+  const [icon, words] = STATES[entry.status];
+  return (
+    <span className={`toolState ${entry.status}`}>
+      {entry.status === "in_progress" ? <span className="spinner" /> : <Icon name={icon} size={14} />}
+      <span className="offscreen">{words}</span>
+    </span>
+  );
+}
+
+function Running({ since }: { since: string }) {
+  const now = useNow();
+  const passed = now - Date.parse(since);
+  return passed > 1500 ? <span className="foldFact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
+}
+
+/** What was decided about the call; the reason of a rejection is worth reading, so it stands there whole. */
+function Decision({ entry }: { entry: PermissionEntry }) {
+  const rejected = entry.state === "reject";
+  const message = messageOf(entry);
+  return (
+    <span className={`decision ${rejected ? "rejected" : ""}`}>
+      <Icon name="shield" size={12} />
+      {outcomeOf(entry)}
+      {message && <span className="resolvedMessage">“{message}”</span>}
+    </span>
+  );
+}
+
+/** Who answered a call of a client's tool, or why nobody did. */
+function ClientAnswer({ entry }: { entry: StatusEntry }) {
+  const { words, error } = answerOf(entry);
+  return (
+    <span className={`decision ${entry.status === "failed" ? "rejected" : ""}`}>
+      <Icon name="question" size={12} />
+      {words}
+      {error && <span className="resolvedMessage">“{error}”</span>}
+    </span>
+  );
+}
+
+function Asked({ entry }: { entry: ToolEntry }) {
+  const command = commandOf(entry);
+  const steps = planSteps(entry.input);
+  return (
+    <>
+      {command !== null && <Command text={command} />}
+      {steps.length > 0 && <Steps steps={steps} />}
+      {command === null && steps.length === 0 && <Arguments entry={entry} />}
+    </>
+  );
+}
+
+export function ToolResult({ entry }: { entry: ToolEntry }) {
+  return (
+    <>
+      {entry.files.map((file) => (
+        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} />
+      ))}
+      {entry.output && <Output entry={entry} />}
+      {entry.outputFinal && !entry.output && entry.files.length === 0 && entry.images.length === 0 && <p className="faint">No output.</p>}
+      <Images images={entry.images} />
+    </>
+  );
+}
+
+export function Command({ text }: { text: string }) {
+  return (
+    <pre className="command" tabIndex={0}>
+      <span aria-hidden="true">$ </span>
+      <CodeText text={text} language="bash" />
+    </pre>
+  );
+}
+
+function Arguments({ entry }: { entry: ToolEntry }) {
+  if (entry.input === null) return entry.arguments ? <pre className="plainPre">{entry.arguments}</pre> : null;
+  if (isEmpty(entry.input)) return null;
+  const shown = <Json label="Arguments" text={pretty(entry.input)} />;
+  // A change says it better than the text that was written.
+  if (!entry.files.some((file) => file.diff)) return shown;
+  return (
+    <details className="arguments">
+      <summary>Arguments</summary>
+      {shown}
+    </details>
+  );
+}
+
+/** What a sub-agent reports is prose; other output is for a terminal. */
+function Output({ entry }: { entry: ToolEntry }) {
+  if (entry.toolKind === "task" || entry.children.length > 0) return <Markdown text={entry.output} />;
+  return <Terminal text={entry.output} label={`Output of ${entry.name}`} />;
+}
+
+function isEmpty(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.keys(input).length === 0;
+}
+
+function changeCounts(entry: ToolEntry): { added: number; removed: number } | null {
+  const diffs = entry.files.flatMap((file) => (file.diff ? [parsedDiff(file.diff)] : []));
+  if (diffs.length === 0) return null;
+  const sum = (pick: "added" | "removed") => diffs.reduce((total, diff) => total + diff[pick], 0);
+  return { added: sum("added"), removed: sum("removed") };
+}

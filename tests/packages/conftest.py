@@ -1,0 +1,62 @@
+"""A release made in a copy of this repository. Started by `make package-test`; takes minutes, and fetches from the registries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VERSION = "97.98.99"
+
+
+class Release:
+    """A dry run of a release: what it said, and what it left."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.dist = root, root / "dist"
+        self.git("init", "--quiet")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "everything")
+        ended = subprocess.run(
+            ["make", "release", f"VERSION={VERSION}", "ARGS=--dry-run --skip-checks"],
+            cwd=root,
+            # The environment knows the package of the other checkout.
+            env={**os.environ, "PYTHONPATH": str(root / "src")},
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        self.said = ended.stdout
+
+    def git(self, *words: str) -> str:
+        me = ("-c", "user.name=tests", "-c", "user.email=tests@localhost")
+        return subprocess.run(
+            ["git", *me, *words], cwd=self.root, check=True, capture_output=True, text=True
+        ).stdout
+
+    def file(self, pattern: str) -> Path:
+        (found,) = self.dist.glob(pattern)
+        return found
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    copy = tmp_path_factory.mktemp("release") / "copy"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if os.path.lexists(ROOT / name):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            # With their times: nothing is newer than what was made of it.
+            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    (copy / ".venv").symlink_to(ROOT / ".venv")
+    return Release(copy)

@@ -1,0 +1,1 @@
+"""Writes and checks the documentation site in `docs/`."""

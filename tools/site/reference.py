@@ -1,0 +1,78 @@
+"""The reference pages that come from the daemon's tables: operations, problems and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sandbox_agent.config import PREFIX, Config
+from sandbox_agent.errors import ERRORS, URN
+from sandbox_agent.ops import OPERATIONS, Operation
+from sandbox_agent.ops.groups import GROUPS
+
+from .mdx import anchor, folded, page, prose
+
+
+def http_api() -> str:
+    head = (
+        "Each operation is an HTTP route, a [command](/cli) (`sandbox-agent GROUP VERB`), a method of the SDKs and an "
+        "entry in [`openapi.json`](/openapi.json). A running daemon serves this list at `/docs` and `/openapi.json`. "
+        "Fields may be spelled `agentMode` or `agent_mode`. Problems are explained under [Errors](/errors).\n"
+    )
+    sections = [head]
+    for group, about in GROUPS.items():
+        operations = [one for one in OPERATIONS.values() if one.name.partition(".")[0] == group]
+        sections += [f"## {group}\n", f"{about}\n", *map(_operation, operations)]
+    return page("HTTP API", "Every operation: route, fields and problems.", "\n".join(sections))
+
+
+def _operation(operation: Operation) -> str:
+    fields = [
+        f"- `{field.encode_name}`: {prose(description(field.type))}".removesuffix(": ")
+        for field in msgspec.structs.fields(operation.request)
+    ]
+    problems = ", ".join(f"[`{error.type}`](/errors#{error.type})" for error in operation.errors)
+    return folded(
+        operation.name,
+        anchor(operation.name),
+        f"`{operation.method} {operation.path}`",
+        prose(operation.summary),
+        prose(operation.description),
+        "\n".join(fields),
+        f"Problems: {problems}." if problems else "",
+    )
+
+
+def errors() -> str:
+    rows = [
+        f"## {name}\n\n`{URN}{name}`, HTTP {error.status}: {prose(error.title)}.\n"
+        for name, error in ERRORS.items()
+    ]
+    head = (
+        "Every 4xx and 5xx is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, "
+        "`instance`, and facts as additional members. 429 and 503 have a `Retry-After` header.\n"
+    )
+    return page("Errors", "Problem types and their HTTP status.", "\n".join([head, *rows]))
+
+
+def settings() -> str:
+    head = "Flags of `sandbox-agent server`. A flag takes precedence over its variable.\n"
+    return page("Settings", "Every setting of the daemon.", "\n".join([head, *_settings()]))
+
+
+def _settings() -> Iterator[str]:
+    for field in msgspec.structs.fields(Config):
+        variable = PREFIX + field.name.upper()
+        default = "" if field.default in (None, (), False) else f" Default `{field.default}`."
+        yield f"## {flag(field.name)}\n\n`{variable}`. {prose(description(field.type))}{default}\n"
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def description(kind: object) -> str:
+    """What an annotation says about a field."""
+    texts = [note.description for note in getattr(kind, "__metadata__", ()) if isinstance(note, msgspec.Meta)]
+    return next((text for text in texts if text), "")
