@@ -755,13 +755,16 @@ def test_leaves_no_process_behind(live: Live) -> None:
 
 @feature("two_sessions")
 def test_runs_two_sessions_at_once(live: Live) -> None:
-    sessions = [live.session(), live.session()]
-    turns = [live.send_slow(session, 60) for session in sessions]
+    sessions = [live.session(permissionMode="bypass"), live.session(permissionMode="bypass")]
+    waits = live.command("until [ -e go-on ]; do sleep 0.05; done; echo went-on")
+    turns = [session.send(waits) for session in sessions]
     for session, turn_id in zip(sessions, turns, strict=True):
-        live.wait_until_at_work(session, turn_id)
+        session.first_call(turn_id)
     assert [session.info["state"] for session in sessions] == ["running", "running"]
+    (live.workspace / "go-on").touch()
     ended = [session.finish(turn_id) for session, turn_id in zip(sessions, turns, strict=True)]
     assert [turn.stop_reason for turn in ended] == ["end_turn", "end_turn"]
+    assert [turn.output.strip() for turn in ended] == ["went-on", "went-on"]
 
 
 # -- failures ---------------------------------------------------------------------------------
