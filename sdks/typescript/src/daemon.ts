@@ -8,19 +8,27 @@ import type { Handlers } from "./answers.js";
 import { DaemonNotStarted } from "./errors.js";
 import type { HttpOptions } from "./http.js";
 import { randomHex } from "./ids.js";
+import type { SandboxProvider } from "./sandbox.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
+  /** Where the daemon runs, e.g. `e2b()` of `sandbox-agentd/e2b`; on this machine unless given. */
+  sandbox?: SandboxProvider | undefined;
+  /**
+   * The name of the sandbox. It is found and resumed if it exists, and outlives `close()`. Without a name you get a new
+   * sandbox, which `close()` deletes.
+   */
+  name?: string | undefined;
   /** The program and its first arguments (default: `["sandbox-agent"]`). A wrapper must `exec` the daemon. */
   command?: readonly string[] | undefined;
   /** The data directory (default: the daemon's own default). */
   dataDir?: string | undefined;
   /** Working directory of the daemon, and of sessions that do not set their own. */
   cwd?: string | undefined;
-  /** Environment variables, in addition to those of this program. */
+  /** Environment variables, in addition to those of this program or of the sandbox. */
   env?: Record<string, string> | undefined;
   /** Further flags of `sandbox-agent server`. */
   flags?: readonly string[] | undefined;
-  /** How long the start may take, in milliseconds (default: 60,000). */
+  /** How long the start may take, in milliseconds (default: 60,000; in a sandbox 300,000). */
   startTimeoutMs?: number | undefined;
 }
 

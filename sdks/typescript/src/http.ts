@@ -217,7 +217,7 @@ function filled(template: string, values: Record<string, string>): string {
 function queryOf(values: object = {}): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
-  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
 async function problemFrom(answer: Response, baseUrl: string): Promise<SandboxAgentError> {

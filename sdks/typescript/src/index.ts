@@ -11,6 +11,7 @@ export type { CallOptions, HttpOptions, Operation } from "./http.js";
 export { METHODS, Operations } from "./operations.js";
 export type * from "./operations.js";
 export type * from "./processes.js";
+export type { Sandbox, SandboxProvider, SandboxRequest } from "./sandbox.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
 export { planOf } from "./plan.js";
 export { TOOL_REQUEST } from "./requests.js";

@@ -21,12 +21,11 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from ..client.child import log_file
-from ..client.discovery import lock_holder, running_daemon
-from ..config import PREFIX
+from ..config import PREFIX, data_folder
 from ..errors import Unavailable
-from ..presence import forget, load
-from .provider import DRAIN_SECONDS, START_SECONDS, STOP_SECONDS, Sandbox, SandboxSpec, checked_name
+from ..presence import forget, load, lock_holder, running_daemon
+from ..private_files import log_file
+from .provider import DRAIN_SECONDS, START_SECONDS, STOP_SECONDS, Access, Sandbox, SandboxSpec, checked_name
 
 POLL_SECONDS = 0.05
 KILL_SECONDS = 5.0
@@ -44,8 +43,9 @@ OWN_SETTINGS = frozenset(
 
 
 class LocalProvider:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` holds the folders of all sandboxes; `sandboxes` in the data directory if absent."""
+        self._folder = data_folder() / "sandboxes" if folder is None else folder
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         """Started by this program. They outlive it; until then, it must wait for their ends."""
 
@@ -66,7 +66,8 @@ class LocalProvider:
         with log_file(place / "log") as log:
             child = subprocess.Popen(  # noqa: ASYNC220 - starting it takes a moment; nothing is read from it
                 [sys.executable, "-P", "-m", "sandbox_agent", "server", *_flags(spec, place)],
-                env={name: value for name, value in os.environ.items() if name not in OWN_SETTINGS},
+                env={name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
+                | dict(spec.env),
                 cwd=place / "work",
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -115,6 +116,13 @@ class LocalProvider:
             return sandbox
         died = load(place / "data") is not None and lock_holder(place / "data") is None
         return Sandbox(name, "dead" if died else "stopped")
+
+    async def access(self, name: str) -> Access:
+        if self._running(name) is None:
+            raise Unavailable(
+                f"the daemon of sandbox {name} has ended: {_last_words(self._place(name))}", node=name
+            )
+        return Access()
 
     async def list(self) -> list[Sandbox]:
         found = [await self.get(name) for name in self._names()]

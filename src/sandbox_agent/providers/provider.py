@@ -1,9 +1,9 @@
-"""What a fleet needs from the place where its sandboxes run. It asks the daemons inside for everything else."""
+"""What a fleet and a client need from the place where sandboxes run. They ask the daemons inside for everything else."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -34,6 +34,8 @@ class SandboxSpec(Struct, frozen=True, kw_only=True):
     secrets_key_file: Path | None = None
     flags: Sequence[str] = ()
     """More flags of `sandbox-agent server`."""
+    env: Mapping[str, str] = {}
+    """Variables for the daemon and its agents. A daemon that is running keeps those it was started with."""
 
 
 class Sandbox(Struct, frozen=True):
@@ -42,6 +44,18 @@ class Sandbox(Struct, frozen=True):
     name: str
     state: SandboxState
     endpoint: str | None = None
+
+
+class Access(Struct, frozen=True):
+    """What requests to a sandbox need besides its endpoint."""
+
+    token: str | None = None
+    """The token of its daemon, if the sandbox knows it; otherwise the one of the spec that it was started with."""
+    headers: Mapping[str, str] = {}
+    """What the provider's own proxy asks for."""
+
+    def __repr__(self) -> str:
+        return "Access(...)"  # it must not show up in a log
 
 
 class Provider(Protocol):
@@ -57,7 +71,9 @@ class Provider(Protocol):
         """Start a sandbox, unless it is running, and return its address. The daemon may need a moment until it is ready."""
 
     async def stop(self, name: str) -> None:
-        """Stop a sandbox and keep its files. Its daemon gets SIGTERM, and is killed if that takes too long."""
+        """Stop a sandbox and keep its files. Its daemon gets SIGTERM, and is killed if that takes too long; a provider that can
+        keep a sandbox's memory pauses it instead.
+        """
 
     async def remove(self, name: str) -> None:
         """Stop a sandbox and delete its files."""
@@ -65,11 +81,14 @@ class Provider(Protocol):
     async def get(self, name: str) -> Sandbox | None:
         """One sandbox; None if there are no files of this name."""
 
+    async def access(self, name: str) -> Access:
+        """How to talk to a sandbox that is running. If it has ended, the error says why, as far as that is known."""
+
     async def list(self) -> list[Sandbox]:
         """Every sandbox, also those that are stopped or dead, by name."""
 
     async def close(self) -> None:
-        """Release connections. Sandboxes go on running."""
+        """Release connections. Sandboxes go on running, and the provider can be used again."""
 
 
 def is_name(name: str) -> bool:

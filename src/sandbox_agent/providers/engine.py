@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -10,11 +11,12 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
-from ..errors import SandboxAgentError, Unavailable
+from ..errors import InvalidRequest, SandboxAgentError, Unavailable
 
 API = "/v1.41"
 """The version of Docker 20.10, which newer engines support too."""
 ASK_SECONDS = 60.0
+TOLD_LINES = 15
 
 T = TypeVar("T")
 
@@ -95,13 +97,22 @@ class EngineRefused(SandboxAgentError):
 
 
 class Engine:
-    def __init__(self, socket: Path) -> None:
-        self._socket = socket
-        transport = httpx2.AsyncHTTPTransport(uds=str(socket))
-        self._http = httpx2.AsyncClient(transport=transport, base_url="http://docker", timeout=ASK_SECONDS)
+    def __init__(self, socket: Path | None = None) -> None:
+        self._socket = _default_socket() if socket is None else socket
+        self._opened: httpx2.AsyncClient | None = None
 
     async def close(self) -> None:
-        await self._http.aclose()
+        if self._opened is not None:
+            await self._opened.aclose()
+            self._opened = None
+
+    def _http(self) -> httpx2.AsyncClient:
+        if self._opened is None:
+            transport = httpx2.AsyncHTTPTransport(uds=str(self._socket))
+            self._opened = httpx2.AsyncClient(
+                transport=transport, base_url="http://docker", timeout=ASK_SECONDS
+            )
+        return self._opened
 
     # -- containers -----------------------------------------------------------------------------
 
@@ -133,6 +144,15 @@ class Engine:
 
     async def delete(self, name: str) -> None:
         await self._unless_gone("DELETE", f"/containers/{quote(name)}", {"force": "true"})
+
+    async def archive(self, name: str, path: str) -> bytes:
+        """A file of a container, in a tar archive."""
+        return await self._ask("GET", f"/containers/{quote(name)}/archive", query={"path": path})
+
+    async def logs(self, name: str) -> str:
+        """The last lines that a container has printed."""
+        query = {"stdout": "true", "stderr": "true", "tail": str(TOLD_LINES)}
+        return _unframed(await self._ask("GET", f"/containers/{quote(name)}/logs", query=query)).strip()
 
     # -- volumes --------------------------------------------------------------------------------
 
@@ -181,7 +201,7 @@ class Engine:
         headers = {"content-type": "application/json"} if body is not None else {}
         content = msgspec.json.encode(body) if body is not None else None
         try:
-            answer = await self._http.request(
+            answer = await self._http().request(
                 method, API + path, params=query, content=content, headers=headers, timeout=seconds
             )
         except httpx2.HTTPError as error:
@@ -192,6 +212,23 @@ class Engine:
         if answer.status_code >= 400:
             raise EngineRefused(answer.status_code, _message(answer.content))
         return answer.content
+
+
+def _default_socket() -> Path:
+    host = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    if not host.startswith("unix://"):
+        raise InvalidRequest(f"DOCKER_HOST is {host}: only an engine on this machine (unix://) is supported")
+    return Path(host.removeprefix("unix://"))
+
+
+def _unframed(output: bytes) -> str:
+    """Output without a terminal comes in frames: a byte for the stream, three zeros, the length, and the content."""
+    pieces = []
+    while len(output) >= 8:
+        end = 8 + int.from_bytes(output[4:8], "big")
+        pieces.append(output[8:end])
+        output = output[end:]
+    return b"".join(pieces).decode(errors="replace")
 
 
 def _filter(label: str) -> str:

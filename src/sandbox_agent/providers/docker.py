@@ -7,11 +7,13 @@ start uses the newest image.
 from __future__ import annotations
 
 import asyncio
+import io
+import tarfile
 import time
 
 from ..errors import InvalidRequest, Unavailable
 from .engine import Container, ContainerSpec, Engine, EngineRefused, HostConfig, Mount
-from .provider import DRAIN_SECONDS, START_SECONDS, STOP_SECONDS, Sandbox, SandboxSpec, checked_name
+from .provider import DRAIN_SECONDS, START_SECONDS, STOP_SECONDS, Access, Sandbox, SandboxSpec, checked_name
 
 FLEET, NODE = "sandbox-agent.fleet", "sandbox-agent.node"
 """Labels of containers and volumes."""
@@ -23,8 +25,15 @@ POLL_SECONDS = 0.1
 
 
 class DockerProvider:
-    def __init__(self, engine: Engine, fleet: str, image: str, network: str = "default") -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        fleet: str = "sdk",
+        image: str = "sandbox-agent",
+        network: str = "default",
+    ) -> None:
+        """`engine`: that of `DOCKER_HOST`, or of this machine, if absent. `image`: as built by the Dockerfile."""
+        self._engine = Engine() if engine is None else engine
         self._fleet = fleet
         self._image = image
         self._network = network
@@ -54,7 +63,7 @@ class DockerProvider:
         except EngineRefused as refused:
             if refused.code == 404:
                 raise InvalidRequest(
-                    f"docker has no image {self._image}: build or pull it, or name another with --image"
+                    f"docker has no image {self._image}: build or pull it, or name another"
                 ) from None
             raise
 
@@ -74,7 +83,10 @@ class DockerProvider:
         return ContainerSpec(
             image=self._image,
             cmd=["server", *flags, *spec.flags],
-            env=["SANDBOX_AGENT_HOST=0.0.0.0", "SANDBOX_AGENT_PORT=2468"],
+            env=[
+                *("SANDBOX_AGENT_HOST=0.0.0.0", "SANDBOX_AGENT_PORT=2468"),
+                *(f"{name}={value}" for name, value in spec.env.items()),
+            ],
             labels=self._labels(spec.name),
             exposed_ports={PORT: {}},
             host_config=HostConfig(
@@ -103,6 +115,14 @@ class DockerProvider:
             return _sandbox(name, container)
         volume = await self._engine.volume(self._volume_names(name)[0])
         return Sandbox(name, "stopped") if volume is not None else None
+
+    async def access(self, name: str) -> Access:
+        container = self._container_name(name)
+        found = await self._engine.container(container)
+        if found is None or found.state.status != "running":
+            said = await self._engine.logs(container) if found else ""
+            raise Unavailable(f"the daemon of sandbox {name} has ended: {said or 'no output'}", node=name)
+        return Access(token=_first_file(await self._engine.archive(container, f"{SECRETS}/token")))
 
     async def list(self) -> list[Sandbox]:
         label = f"{FLEET}={self._fleet}"
@@ -134,9 +154,15 @@ def _sandbox(name: str, container: Container) -> Sandbox:
     return Sandbox(name, "running", f"http://127.0.0.1:{published[0].host_port}")
 
 
+def _first_file(archive: bytes) -> str:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        files = [opened.extractfile(entry) for entry in opened if entry.isfile()]
+        return files[0].read().decode().strip() if files and files[0] else ""
+
+
 def _reachable(sandbox: Sandbox) -> Sandbox:
     if sandbox.endpoint is None:
         raise InvalidRequest(
-            f"the container of sandbox {sandbox.name} publishes no port: use another --docker-network"
+            f"the container of sandbox {sandbox.name} publishes no port: use another network"
         )
     return sandbox
