@@ -6,7 +6,7 @@ import type { Plugin } from "vite";
 
 /** A font is compressed already, and what is this small gains nothing. */
 const WORTH = /\.(js|css|html|svg)$/;
-const SMALLEST = 1000;
+const SMALLEST = 300;
 
 export function precompress(): Plugin {
   return {
@@ -18,7 +18,7 @@ export function precompress(): Plugin {
         if (!WORTH.test(name)) continue;
         const body = readFileSync(path);
         if (body.length < SMALLEST) continue;
-        writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }));
+        writeFileSync(`${path}.gz`, gzipSync(body, { level: 9, memLevel: 9 }));
         const params = { [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
         writeFileSync(`${path}.br`, brotliCompressSync(body, { params }));
       }

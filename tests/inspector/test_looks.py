@@ -168,8 +168,9 @@ def test_the_first_load_is_small_and_asks_nobody_else(
     session = client.create()
     page = new_page()
     # Over plain HTTP, browsers accept the smaller Brotli from their own machine alone.
-    encodings = {"encodings": ["gzip"]}
-    page.context.new_cdp_session(page).send("Network.setAcceptedEncodings", encodings)
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.send("Network.setAcceptedEncodings", {"encodings": ["gzip"]})
     window = Window(page, daemon)
     window.enter(session)
     expect(window.message).to_be_editable()
