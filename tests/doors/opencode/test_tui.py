@@ -85,6 +85,28 @@ def test_files_changes_and_sub_agents_in_the_terminal_interface(daemon: Daemon, 
         tui.expect("I am the sub-agent, and I count.*General .1 of 1")
 
 
+@pytest.mark.door("OpenCode terminal interface", "session list", "rename", "delete")
+def test_sessions_are_listed_renamed_and_deleted_in_the_terminal_interface(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    with attached(daemon.port, tmp_path) as tui:
+        tui.expect("Ask anything.*Default Mock")
+        tui.prompt("hello")
+        tui.expect("You said: hello.*Default · [0-9.]+m?s")
+        tui.choose_command("/rename")
+        tui.expect("Rename Session.*New session")
+        tui.press("C-u")
+        tui.write("Named by me")
+        tui.press("Enter")
+        tui.expect("Rename Session", absent=True)
+        tui.choose_command("/sessions")
+        tui.expect("Sessions.*Named by me.*delete ctrl.d")
+        tui.press("C-d")
+        tui.expect("again to confirm")
+        tui.press("C-d")
+        tui.expect("Named by me|again to confirm", absent=True)
+
+
 @pytest.mark.door("OpenCode terminal interface", "todo list")
 def test_the_todo_list_is_beside_the_conversation(scripted_daemon: Daemon, tmp_path: Path) -> None:
     with attached(scripted_daemon.port, tmp_path, agent="opencode", columns=160) as tui:
