@@ -6525,6 +6525,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -6642,6 +6651,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -6698,6 +6716,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6822,6 +6849,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -6865,6 +6901,15 @@ export interface operations {
             };
             /** @description `permission_denied` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6985,6 +7030,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -7035,7 +7089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7111,7 +7165,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7195,7 +7249,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7254,7 +7308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7326,7 +7380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7398,7 +7452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7470,7 +7524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7542,7 +7596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7614,7 +7668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7686,7 +7740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7758,7 +7812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7830,7 +7884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7902,7 +7956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7974,7 +8028,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8033,7 +8087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8101,7 +8155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8172,7 +8226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8256,7 +8310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8340,7 +8394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8410,7 +8464,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8491,7 +8545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `desktop_runtime_inactive` */
+            /** @description `desktop_runtime_inactive` or `conflict` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8834,6 +8888,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -8880,6 +8943,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9059,6 +9131,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -9152,6 +9233,15 @@ export interface operations {
             };
             /** @description `permission_denied` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9539,6 +9629,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -9604,6 +9703,15 @@ export interface operations {
             };
             /** @description `session_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9706,6 +9814,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `range_not_satisfiable` */
             416: {
                 headers: {
@@ -9787,6 +9904,15 @@ export interface operations {
             };
             /** @description `session_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9886,6 +10012,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -9972,6 +10107,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -10037,6 +10181,15 @@ export interface operations {
             };
             /** @description `session_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10118,6 +10271,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -10183,6 +10345,15 @@ export interface operations {
             };
             /** @description `session_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10262,6 +10433,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `unavailable` */
             503: {
                 headers: {
@@ -10331,6 +10511,15 @@ export interface operations {
             };
             /** @description `session_not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10586,6 +10775,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -10771,6 +10969,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -10877,6 +11084,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11017,6 +11233,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `conflict` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Any other problem, for example with the token, the host or the body. */
             default: {
                 headers: {
@@ -11074,6 +11299,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11155,6 +11389,15 @@ export interface operations {
             };
             /** @description `not_found` */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

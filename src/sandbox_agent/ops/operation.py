@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 
 from ..errors import (
     UNEXPECTED,
+    Conflict,
     DesktopInvalidAction,
     Internal,
     InvalidRequest,
@@ -308,7 +309,8 @@ def operation(
             request=request,
             response=None if nothing else response,
             here=handler,
-            errors=errors,
+            # A node that is not the one the request is meant for says so.
+            errors=(*errors, Conflict) if issubclass(request, OnNode) and Conflict not in errors else errors,
             summary=summary,
             description=rest.strip(),
             status=204 if nothing else 101 if response is Dialogue else status,

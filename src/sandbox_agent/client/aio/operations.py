@@ -1001,7 +1001,7 @@ class AsyncConfig(AsyncGuard):
         - `mcp_name`: Name of the MCP server.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `NotFound`.
+        Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name, "node": node}),
@@ -1082,7 +1082,7 @@ class AsyncConfig(AsyncGuard):
         - `mcp_name`: Name of the MCP server.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `Unavailable`.
+        Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
         await self._client.send(
             call(
@@ -1100,7 +1100,7 @@ class AsyncConfig(AsyncGuard):
         - `skill_name`: Name of the entry.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `NotFound`.
+        Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1142,7 +1142,7 @@ class AsyncConfig(AsyncGuard):
         - `skill_name`: Name of the entry.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `Unavailable`.
+        Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
         await self._client.send(
             call(
@@ -1177,7 +1177,7 @@ class AsyncFs(AsyncGuard):
         - `cursor`: `nextCursor` of the previous page.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1196,7 +1196,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id, "node": node}), FileStat
@@ -1214,7 +1214,7 @@ class AsyncFs(AsyncGuard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
-        `RangeNotSatisfiable`.
+        `RangeNotSatisfiable`, `Conflict`.
         """
         return AsyncDownload(
             self._client.transport,
@@ -1244,7 +1244,7 @@ class AsyncFs(AsyncGuard):
         - `format`: Format of the archive.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return AsyncDownload(
             self._client.transport,
@@ -1284,7 +1284,7 @@ class AsyncFs(AsyncGuard):
         - `timeout_ms`: Time limit in milliseconds.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1319,7 +1319,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return file_changes(self._client.transport, path, session_id)
 
@@ -1342,7 +1342,7 @@ class AsyncFs(AsyncGuard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
-        `PayloadTooLarge`.
+        `PayloadTooLarge`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1366,7 +1366,7 @@ class AsyncFs(AsyncGuard):
         - `recursive`: Also delete a directory that is not empty.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1386,7 +1386,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id, "node": node}),
@@ -1410,7 +1410,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1440,7 +1440,8 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1468,7 +1469,7 @@ class AsyncProcesses(AsyncGuard):
         - `owner`: Only processes of this owner.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `InvalidRequest`.
+        Raises `PermissionDenied`, `InvalidRequest`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/processes", query={"owner": owner, "node": node}), ProcessList
@@ -1574,7 +1575,7 @@ class AsyncProcesses(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/processes/config", query={"node": node}), ProcessConfig
@@ -1622,7 +1623,7 @@ class AsyncProcesses(AsyncGuard):
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `NotFound`.
+        Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", f"/v1/processes/{segment(process_id)}", query={"node": node}), ProcessInfo
@@ -1649,7 +1650,7 @@ class AsyncProcesses(AsyncGuard):
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1667,7 +1668,7 @@ class AsyncProcesses(AsyncGuard):
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1696,7 +1697,7 @@ class AsyncProcesses(AsyncGuard):
         - `tail`: Only this many entries from the end.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -1727,7 +1728,7 @@ class AsyncProcesses(AsyncGuard):
         - `tail`: Only this many entries from the end.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return log_entries(self._client.transport, process_id, stream, since, tail)
 
@@ -1831,7 +1832,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return await self._client.ask(call("GET", "/v1/desktop/status", query={"node": node}), DesktopStatus)
 
@@ -1894,7 +1895,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `Unavailable`.
+        Raises `PermissionDenied`, `Unavailable`, `Conflict`.
         """
         return await self._client.ask(call("POST", "/v1/desktop/stop", query={"node": node}), DesktopStatus)
 
@@ -1903,7 +1904,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/display/info", query={"node": node}), DisplayInfo
@@ -1926,7 +1927,8 @@ class AsyncDesktop(AsyncGuard):
         - `show_cursor`: Draw the mouse cursor.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.send(
             call(
@@ -1967,7 +1969,8 @@ class AsyncDesktop(AsyncGuard):
         - `show_cursor`: Draw the mouse cursor.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.send(
             call(
@@ -1992,7 +1995,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/mouse/position", query={"node": node}), MousePosition
@@ -2005,7 +2008,8 @@ class AsyncDesktop(AsyncGuard):
         - `y`: Pixels from the top edge.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2035,7 +2039,8 @@ class AsyncDesktop(AsyncGuard):
         - `click_count`: 2 is a double click (default 1).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2063,7 +2068,8 @@ class AsyncDesktop(AsyncGuard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2091,7 +2097,8 @@ class AsyncDesktop(AsyncGuard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2123,7 +2130,8 @@ class AsyncDesktop(AsyncGuard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2153,7 +2161,8 @@ class AsyncDesktop(AsyncGuard):
         - `delta_y`: Steps of the wheel.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2173,7 +2182,8 @@ class AsyncDesktop(AsyncGuard):
         - `delay_ms`: Milliseconds between two characters (default 5).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2195,7 +2205,8 @@ class AsyncDesktop(AsyncGuard):
         - `modifiers`: Keys to hold meanwhile.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2214,7 +2225,8 @@ class AsyncDesktop(AsyncGuard):
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2229,7 +2241,8 @@ class AsyncDesktop(AsyncGuard):
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2243,7 +2256,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return await self._client.ask(call("GET", "/v1/desktop/windows", query={"node": node}), WindowList)
 
@@ -2252,7 +2265,8 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
+        `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/windows/focused", query={"node": node}), WindowInfo
@@ -2264,7 +2278,8 @@ class AsyncDesktop(AsyncGuard):
         - `window_id`: Id of the window.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
+        `Conflict`.
         """
         return await self._client.ask(
             call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus", query={"node": node}), WindowInfo
@@ -2279,7 +2294,7 @@ class AsyncDesktop(AsyncGuard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `WindowNotFound`.
+        `WindowNotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2303,7 +2318,7 @@ class AsyncDesktop(AsyncGuard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `WindowNotFound`.
+        `WindowNotFound`, `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2325,7 +2340,7 @@ class AsyncDesktop(AsyncGuard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `PayloadTooLarge`.
+        `PayloadTooLarge`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/clipboard", query={"selection": selection, "node": node}), ClipboardText
@@ -2340,7 +2355,8 @@ class AsyncDesktop(AsyncGuard):
         - `selection`: `clipboard` (default) or `primary`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return await self._client.ask(
             call(
@@ -2432,7 +2448,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/recordings", query={"node": node}), RecordingList
@@ -2444,7 +2460,7 @@ class AsyncDesktop(AsyncGuard):
         - `recording_id`: Id of the recording, e.g. `rec_1`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `NotFound`.
+        Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}),
@@ -2483,7 +2499,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return await self._client.ask(
             call("GET", "/v1/desktop/stream/status", query={"node": node}), StreamStatus
@@ -2506,7 +2522,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return await self._client.ask(
             call("POST", "/v1/desktop/stream/stop", query={"node": node}), StreamStatus

@@ -995,7 +995,7 @@ class Config(Guard):
         - `mcp_name`: Name of the MCP server.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `NotFound`.
+        Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call("GET", "/v1/config/mcp", query={"directory": directory, "mcpName": mcp_name, "node": node}),
@@ -1076,7 +1076,7 @@ class Config(Guard):
         - `mcp_name`: Name of the MCP server.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `Unavailable`.
+        Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
         self._client.send(
             call(
@@ -1094,7 +1094,7 @@ class Config(Guard):
         - `skill_name`: Name of the entry.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `NotFound`.
+        Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1136,7 +1136,7 @@ class Config(Guard):
         - `skill_name`: Name of the entry.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `Unavailable`.
+        Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
         self._client.send(
             call(
@@ -1171,7 +1171,7 @@ class Fs(Guard):
         - `cursor`: `nextCursor` of the previous page.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1190,7 +1190,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call("GET", "/v1/fs/stat", query={"path": path, "sessionId": session_id, "node": node}), FileStat
@@ -1208,7 +1208,7 @@ class Fs(Guard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
-        `RangeNotSatisfiable`.
+        `RangeNotSatisfiable`, `Conflict`.
         """
         return Download(
             self._client.transport,
@@ -1238,7 +1238,7 @@ class Fs(Guard):
         - `format`: Format of the archive.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return Download(
             self._client.transport,
@@ -1278,7 +1278,7 @@ class Fs(Guard):
         - `timeout_ms`: Time limit in milliseconds.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1313,7 +1313,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return file_changes(self._client.transport, path, session_id)
 
@@ -1336,7 +1336,7 @@ class Fs(Guard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
-        `PayloadTooLarge`.
+        `PayloadTooLarge`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1360,7 +1360,7 @@ class Fs(Guard):
         - `recursive`: Also delete a directory that is not empty.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1380,7 +1380,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call("POST", "/v1/fs/mkdir", query={"path": path, "sessionId": session_id, "node": node}),
@@ -1404,7 +1404,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1434,7 +1434,8 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`.
+        Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1462,7 +1463,7 @@ class Processes(Guard):
         - `owner`: Only processes of this owner.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `InvalidRequest`.
+        Raises `PermissionDenied`, `InvalidRequest`, `Conflict`.
         """
         return self._client.ask(
             call("GET", "/v1/processes", query={"owner": owner, "node": node}), ProcessList
@@ -1568,7 +1569,7 @@ class Processes(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/processes/config", query={"node": node}), ProcessConfig)
 
@@ -1614,7 +1615,7 @@ class Processes(Guard):
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `NotFound`.
+        Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call("GET", f"/v1/processes/{segment(process_id)}", query={"node": node}), ProcessInfo
@@ -1639,7 +1640,7 @@ class Processes(Guard):
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1655,7 +1656,7 @@ class Processes(Guard):
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1684,7 +1685,7 @@ class Processes(Guard):
         - `tail`: Only this many entries from the end.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -1715,7 +1716,7 @@ class Processes(Guard):
         - `tail`: Only this many entries from the end.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`.
+        Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return log_entries(self._client.transport, process_id, stream, since, tail)
 
@@ -1819,7 +1820,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/status", query={"node": node}), DesktopStatus)
 
@@ -1882,7 +1883,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `Unavailable`.
+        Raises `PermissionDenied`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(call("POST", "/v1/desktop/stop", query={"node": node}), DesktopStatus)
 
@@ -1891,7 +1892,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/display/info", query={"node": node}), DisplayInfo)
 
@@ -1912,7 +1913,8 @@ class Desktop(Guard):
         - `show_cursor`: Draw the mouse cursor.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.send(
             call(
@@ -1953,7 +1955,8 @@ class Desktop(Guard):
         - `show_cursor`: Draw the mouse cursor.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.send(
             call(
@@ -1978,7 +1981,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return self._client.ask(
             call("GET", "/v1/desktop/mouse/position", query={"node": node}), MousePosition
@@ -1991,7 +1994,8 @@ class Desktop(Guard):
         - `y`: Pixels from the top edge.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2021,7 +2025,8 @@ class Desktop(Guard):
         - `click_count`: 2 is a double click (default 1).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2049,7 +2054,8 @@ class Desktop(Guard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2077,7 +2083,8 @@ class Desktop(Guard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2109,7 +2116,8 @@ class Desktop(Guard):
         - `button`: Mouse button (default: left).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2139,7 +2147,8 @@ class Desktop(Guard):
         - `delta_y`: Steps of the wheel.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2159,7 +2168,8 @@ class Desktop(Guard):
         - `delay_ms`: Milliseconds between two characters (default 5).
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2181,7 +2191,8 @@ class Desktop(Guard):
         - `modifiers`: Keys to hold meanwhile.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2200,7 +2211,8 @@ class Desktop(Guard):
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2215,7 +2227,8 @@ class Desktop(Guard):
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2229,7 +2242,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/windows", query={"node": node}), WindowList)
 
@@ -2238,7 +2251,8 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
+        `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/windows/focused", query={"node": node}), WindowInfo)
 
@@ -2248,7 +2262,8 @@ class Desktop(Guard):
         - `window_id`: Id of the window.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
+        `Conflict`.
         """
         return self._client.ask(
             call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus", query={"node": node}), WindowInfo
@@ -2263,7 +2278,7 @@ class Desktop(Guard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `WindowNotFound`.
+        `WindowNotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2287,7 +2302,7 @@ class Desktop(Guard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `WindowNotFound`.
+        `WindowNotFound`, `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2309,7 +2324,7 @@ class Desktop(Guard):
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
-        `PayloadTooLarge`.
+        `PayloadTooLarge`, `Conflict`.
         """
         return self._client.ask(
             call("GET", "/v1/desktop/clipboard", query={"selection": selection, "node": node}), ClipboardText
@@ -2324,7 +2339,8 @@ class Desktop(Guard):
         - `selection`: `clipboard` (default) or `primary`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
+        Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
+        `Conflict`.
         """
         return self._client.ask(
             call(
@@ -2416,7 +2432,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/recordings", query={"node": node}), RecordingList)
 
@@ -2426,7 +2442,7 @@ class Desktop(Guard):
         - `recording_id`: Id of the recording, e.g. `rec_1`.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`, `NotFound`.
+        Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return self._client.ask(
             call("GET", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}),
@@ -2465,7 +2481,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return self._client.ask(call("GET", "/v1/desktop/stream/status", query={"node": node}), StreamStatus)
 
@@ -2484,7 +2500,7 @@ class Desktop(Guard):
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `PermissionDenied`.
+        Raises `PermissionDenied`, `Conflict`.
         """
         return self._client.ask(call("POST", "/v1/desktop/stream/stop", query={"node": node}), StreamStatus)
 
