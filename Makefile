@@ -5,6 +5,7 @@ AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
 SITE := tools/site/node
+REACT := sdks/react
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 VALIDATORS := .cache/validators/bin/kubernetes-validate
@@ -12,7 +13,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -26,7 +27,7 @@ test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHE
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long and not image and not package" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
+DAEMON_TESTS := cli doors faults http inspector intruders live react sdk tools
 
 live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
@@ -70,6 +71,13 @@ sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)
 
 $(SDK)/node_modules: $(SDK)/package-lock.json
 	cd $(SDK) && npm ci --silent --ignore-scripts
+	@touch $@
+
+react: sdk $(REACT)/node_modules ## Build the React package
+	cd $(REACT) && npm run --silent build
+
+$(REACT)/node_modules: $(REACT)/package-lock.json
+	cd $(REACT) && npm ci --silent --ignore-scripts
 	@touch $@
 
 bench: .venv/dev compiled agents ## Compare with the Rust daemon and the native agents, or with a commit (ARGS="--against main")
@@ -206,3 +214,4 @@ $(OPENCODE_SDK):
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist
+	rm -rf $(REACT)/node_modules $(REACT)/dist

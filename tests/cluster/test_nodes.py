@@ -172,7 +172,7 @@ def test_an_outage_freezes_agents_and_their_turns_go_on(
     nodes: Nodes, logs: Logs, proxy: Proxy, tmp_path: Path
 ) -> None:
     flags = ("--takeover", "any", "--lease-seconds", "6")
-    one = nodes.start("one", *flags, url=nodes.url.replace(f":{logs.server.port}/", f":{proxy.port}/"))
+    one = nodes.start("one", *flags, url=logs.through(proxy, nodes.url))
     session = one.client.create()
     with one.client.follow(session) as reader:
         one.client.send(session, "pace 300 20")

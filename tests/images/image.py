@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 BASE = "debian:bookworm-slim"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 USER = 1000
-BUILD_SECONDS = 1800
+BUILD_SECONDS = 3600
 
 
 class Builder:
@@ -212,7 +212,7 @@ class Container:
                 self.call("GET", "/v1/ready")
                 return
             except (urllib.error.URLError, ConnectionError, AssertionError):
-                assert self.process.poll() is None, "the daemon ended"
+                assert self.process.poll() is None, f"the daemon ended: {self.output()}"
                 assert time.monotonic() < deadline, "the daemon does not answer"
                 time.sleep(0.1)
 

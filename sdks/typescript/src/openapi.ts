@@ -3195,6 +3195,11 @@ export interface components {
              */
             command?: boolean;
             /**
+             * @description `carried`: continue with the conversation that was carried from another machine, even if it lacks the last turns.
+             * @default null
+             */
+            resume?: "carried" | null;
+            /**
              * @description Your own id of the message; its item has it as `native_item_id`.
              * @default null
              */

@@ -424,6 +424,7 @@ class Sessions(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        resume: Literal["carried"] | None = None,
         client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
@@ -434,6 +435,8 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
+          it lacks the last turns.
         - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
@@ -449,6 +452,7 @@ class Sessions(Guard):
                     "attachments": attachments,
                     "fresh": fresh,
                     "command": command,
+                    "resume": resume,
                     "clientId": client_id,
                 },
             ),
@@ -635,6 +639,7 @@ class Sessions(Guard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        resume: Literal["carried"] | None = None,
         client_id: str | None = None,
     ) -> Turn:
         """Send a message and stream the events of its turn until it ends.
@@ -645,6 +650,8 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
+          it lacks the last turns.
         - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
