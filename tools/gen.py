@@ -16,7 +16,7 @@ from sandbox_agent.cli import generate
 from sandbox_agent.openapi import document, event_schema
 from tools import agent_tables, python_sdk
 from tools.page import filled
-from tools.site import agents, llms, reference, sdks
+from tools.site import agents, llms, mdx, reference, sdks
 from tools.site import events as event_page
 
 ROOT = Path(__file__).parents[1]
@@ -54,9 +54,9 @@ def with_parts(page: str) -> str:
 
 
 def _shown(file: Path) -> str:
-    """A file as a code block; nothing as long as it does not exist."""
-    if not file.exists():
-        return ""
+    """A file as a code block, or the text of a Markdown file."""
+    if file.suffix == ".md":
+        return mdx.included(file.read_text())
     language = {".ts": "ts", ".tsx": "tsx", ".py": "python", ".yaml": "yaml", ".service": "ini"}[file.suffix]
     return f"```{language} {file.name}\n{file.read_text().strip()}\n```"
 

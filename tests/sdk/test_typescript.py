@@ -49,7 +49,7 @@ def node() -> str:
     return found
 
 
-def run(*command: str, cwd: Path = SDK) -> str:
+def run(*command: str, cwd: Path = SDK, **variables: str) -> str:
     """What a command prints; it must succeed."""
     done = subprocess.run(
         command,
@@ -59,6 +59,7 @@ def run(*command: str, cwd: Path = SDK) -> str:
             **os.environ,
             "SANDBOX_AGENT_PYTHON": sys.executable,
             "NODE_OPTIONS": "--experimental-websocket",
+            **variables,
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -94,12 +95,14 @@ def test_every_problem_is_a_class_of_the_same_name(node: str) -> None:
     assert dict(classes) == {name: error.__name__ for name, error in ERRORS.items()}
 
 
-def test_the_program_of_the_quickstart_runs(node: str, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "quickstart.mdx").read_text()
-    (program,) = re.findall(r"```ts TypeScript\n(.*?)```", page, re.DOTALL)
+@pytest.mark.parametrize("page, said", [("quickstart", "turn.ended"), ("sdk-overview", "You said: hello")])
+def test_the_program_of_a_page_runs(node: str, tmp_path: Path, page: str, said: str) -> None:
+    text = (ROOT / "docs" / f"{page}.mdx").read_text()
+    (program,) = re.findall(r"```ts TypeScript\n(.*?)```", text, re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with running(Daemon(tmp_path / "data", "--no-token")) as daemon:
-        text = program.replace("127.0.0.1:2468", f"127.0.0.1:{daemon.port}")
-        assert "turn.ended" in run(node, "--input-type=module", "--eval", text)
+        program = program.replace("127.0.0.1:2468", f"127.0.0.1:{daemon.port}")
+        assert said in run(node, "--input-type=module", "--eval", program, PATH=path, HOME=str(tmp_path))
 
 
 def test_the_package_has_the_daemons_version() -> None:

@@ -31,6 +31,13 @@ def _link(found: re.Match[str]) -> str:
     return f"[{address.rpartition('/')[2].replace('-', ' ')}](/{address})"
 
 
+def included(markdown: str) -> str:
+    """A README as a part of a page: without its title, and with links that lead from the site."""
+    body = re.sub(r"\A# .*\n+", "", markdown)
+    body = re.sub(r"\]\((?:\.\./)+docs/([\w/-]+)\.mdx(#[\w-]+)?\)", r"](/\1\2)", body)
+    return re.sub(r"\[([^\]]+)\]\(\.\./[^)]*\)", r"\1", body).strip()
+
+
 def folded(title: str, anchor: str, *paragraphs: str) -> str:
     """A section that is closed until it is opened or linked to."""
     body = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
