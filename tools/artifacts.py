@@ -1,7 +1,7 @@
 """Builds everything that a release consists of into `dist/`, with checksums: `make packages`.
 
-A wheel and an sdist with the inspector inside, the single file, and the npm packages: the SDK, and the command with the
-single file inside.
+A wheel and an sdist with the inspector inside, the single file, and the npm packages: the SDK, the React
+package, and the command with the single file inside.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def single(output: Path) -> None:
 def npm(output: Path, program: Path) -> None:
     if not program.is_file():
         raise SystemExit(f"{program} is missing: the npm package of the command contains it (`make dist`)")
-    run("make", "--silent", "sdk")
+    run("make", "--silent", "react")
     for folder in sorted((ROOT / "sdks").glob("*/package.json")):
         pack(folder.parent, output, program)
 
