@@ -1,7 +1,7 @@
 """Builds everything that a release consists of into `dist/`, with checksums: `make packages`.
 
-A wheel and an sdist with the inspector inside, the single file, and the npm packages: the SDK, and the command with the
-single file inside.
+A wheel and an sdist with the inspector inside, the single file, and the npm packages: the SDK, the React
+package, and the command with the single file inside.
 """
 
 from __future__ import annotations
@@ -65,11 +65,9 @@ def single(output: Path) -> None:
 def npm(output: Path, program: Path) -> None:
     if not program.is_file():
         raise SystemExit(f"{program} is missing: the npm package of the command contains it (`make dist`)")
-    packages = sorted(manifest.parent for manifest in (ROOT / "sdks").glob("*/package.json"))
-    # The React package is built on the SDK, and its target makes both.
-    run("make", "--silent", "react" if ROOT / "sdks/react" in packages else "sdk")
-    for package in packages:
-        pack(package, output, program)
+    run("make", "--silent", "react")
+    for folder in sorted((ROOT / "sdks").glob("*/package.json")):
+        pack(folder.parent, output, program)
 
 
 def pack(package: Path, output: Path, program: Path) -> None:

@@ -5,6 +5,6 @@ import { defineConfig } from "vitest/config";
 const sdk = fileURLToPath(new URL("../typescript/src/index.ts", import.meta.url));
 
 export default defineConfig({
-  resolve: { alias: { "sandbox-agentd": sdk }, dedupe: ["eventsource-parser"] },
+  resolve: { alias: { "sandbox-agentd": sdk } },
   test: { include: ["test/*.test.{ts,tsx}"], setupFiles: ["test/globals.ts"] },
 });

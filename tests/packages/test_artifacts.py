@@ -62,6 +62,7 @@ def test_a_dry_run_builds_everything_and_leaves_the_repository_as_it_was(release
         f"sandbox-agentd-{VERSION}.tgz",
         f"sandbox-agentd-cli-{VERSION}.tgz",
         f"sandbox-agentd-cli-linux-x64-{VERSION}.tgz",
+        f"sandbox-agentd-react-{VERSION}.tgz",
         "SHA256SUMS",
     }
     assert release.said.startswith(f"{VERSION}\n\n### ") or f"\n{VERSION}\n\n### " in release.said

@@ -79,7 +79,6 @@ class Project:
         shutil.copytree(
             SDK / "node_modules" / "eventsource-parser", modules / "eventsource-parser", copy_function=os.link
         )
-        (modules / "sandbox-agentd").unlink()
         if react:
             for name in ("react", "react-dom"):
                 shutil.rmtree(modules / name)

@@ -14,6 +14,8 @@ import sandbox_agent
 
 from .conftest import EXAMPLE, PACKAGE, ROOT, Project, run
 
+DOCS = ROOT / "docs" / "react.mdx"
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
@@ -49,16 +51,16 @@ def test_the_lock_file_names_no_address() -> None:
     assert re.findall(r"https?://.*", (PACKAGE / "package-lock.json").read_text()) == []
 
 
-def test_the_chat_has_forty_lines_and_is_the_one_that_the_readme_shows() -> None:
+def test_the_chat_has_forty_lines_and_is_the_one_that_the_docs_show() -> None:
     chat = (EXAMPLE / "chat.tsx").read_text()
     assert chat.count("\n") <= 40
-    assert f"```tsx\n{chat}```" in (PACKAGE / "README.md").read_text()
+    assert f"```tsx\n{chat}```" in DOCS.read_text()
 
 
-def test_every_variable_of_the_theme_is_in_the_readme() -> None:
+def test_every_variable_of_the_theme_is_in_the_docs() -> None:
     theme = (PACKAGE / "src" / "styles" / "theme.css").read_text()
     variables = set(re.findall(r"^  (--[\w-]+):", theme, re.MULTILINE))
-    told = set(re.findall(r"--[a-z][\w-]*", (PACKAGE / "README.md").read_text()))
+    told = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
     assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= told
 
 
