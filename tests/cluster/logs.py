@@ -6,6 +6,7 @@ import base64
 import os
 
 import pytest
+from tests.cluster.proxy import Proxy
 from tools.postgres import PostgresServer, programs
 
 from sandbox_agent.store.postgres import PostgresStore, Seal
@@ -24,6 +25,10 @@ class Logs:
     def new(self) -> str:
         """The URL of an empty log."""
         return self.server.url(self.server.new_schema())
+
+    def through(self, proxy: Proxy, url: str) -> str:
+        """The same log, reached through a proxy."""
+        return url.replace(f":{self.server.port}/", f":{proxy.port}/")
 
 
 def joined(

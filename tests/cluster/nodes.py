@@ -29,6 +29,12 @@ class Node(Daemon):
         self.name = name
         self.client = Client(self)
 
+    def exchange(self, env: Mapping[str, str]) -> None:
+        """Drain it, and start it again with another environment."""
+        assert self.stop() == 0
+        self._env = env
+        self.start()
+
     def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
 

@@ -64,7 +64,7 @@ def test_a_session_continues_on_another_node_and_comes_back(nodes: Nodes) -> Non
 def test_a_conversation_that_lacks_a_finished_turn_is_not_resumed(nodes: Nodes) -> None:
     one = nodes.start("one")
     session = one.client.create()
-    one.client.turn(session, "hello")
+    one.client.turn(session, "the word is plum")
     wait_until_carried(nodes, one, session, 1)
     with nodes.log() as connection:
         connection.execute(
@@ -78,7 +78,9 @@ def test_a_conversation_that_lacks_a_finished_turn_is_not_resumed(nodes: Nodes) 
     assert refusal(refused) == (409, "conflict")
     assert refused.json()["carriedTo"] == 1
     assert refused.json()["lastTurn"] == of_type(other.client.events(session), "turn.ended")[-1]["turn_id"]
-    assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
+    assert "the word is plum" in said(other.client.turn(session, "memory", resume="carried"))
+    # The machine has it now.
+    assert outcomes(other.client.turn(session, "hello")) == ["end_turn"]
 
 
 def test_a_drained_node_leaves_the_whole_conversation(nodes: Nodes) -> None:

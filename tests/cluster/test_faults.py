@@ -3,85 +3,17 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
-from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.busy import busy
 from tests.cluster.logs import Logs, require_postgres
-from tests.cluster.nodes import Node, Nodes, is_unknown, outcomes, states, wait_for_state
-from tests.cluster.proxy import Proxy
-from tests.daemons import SECONDS, of_type, refusal, wait_until
+from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
+from tests.cluster.proxy import Proxy, Way
+from tests.cluster.talking import Talker, check
+from tests.daemons import refusal, wait_until
 from tools.postgres import PostgresServer
-
-from sandbox_agent.schema.events import decode_event
-from sandbox_agent.testing.rules import violations
-
-
-def through(proxy: Proxy, logs: Logs, nodes: Nodes) -> str:
-    return nodes.url.replace(f":{logs.server.port}/", f":{proxy.port}/")
-
-
-class Talker:
-    """Sends messages to a session until it is told to stop, each with a key until it is answered."""
-
-    def __init__(self, node: Node, session: str) -> None:
-        self._node, self._session = node, session
-        self.accepted: dict[str, str] = {}
-        """Turn to message."""
-        self.strange: list[str] = []
-        """Answers that a client must never get."""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._talk, daemon=True)
-        self._thread.start()
-
-    def _talk(self) -> None:
-        for number in range(10_000):
-            if self._over.is_set():
-                return
-            text = f"hello {number}"
-            while not self._say(text, f"key {number}"):
-                if self._over.is_set():
-                    return
-
-    def _say(self, text: str, key: str) -> bool:
-        answer = self._node.client.post(
-            f"/v1/sessions/{self._session}/messages", {"message": text}, **{"idempotency-key": key}
-        )
-        if answer.status_code == 202:
-            self.accepted[answer.json()["turnId"]] = text
-            return True
-        if answer.status_code not in (429, 503):
-            self.strange.append(answer.text)
-        time.sleep(0.02)  # what a client does with Retry-After
-        return False
-
-    def stop(self) -> None:
-        self._over.set()
-        self._thread.join(SECONDS)
-        assert not self._thread.is_alive()
-
-
-def check(node: Node, session: str, talker: Talker) -> None:
-    """Every acknowledged message has run once, nothing has run twice, and the log has no gap."""
-    talker.stop()
-    assert talker.strange == []
-    wait_until(lambda: node.client.get(f"/v1/sessions/{session}").status_code == 200)
-    wait_until(lambda: node.client.info(session)["state"] == "idle")
-    events = node.client.events(session)
-    assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
-    started = Counter(data["turn_id"] for data in of_type(events, "turn.started"))
-    assert set(started.values()) == {1}
-    assert talker.accepted.keys() <= started.keys()
-    said = Counter(
-        data["item"]["content"][0]["text"]
-        for data in of_type(events, "item.completed")
-        if data["item"]["role"] == "user"
-    )
-    assert set(said.values()) == {1}
-    assert violations(decode_event(msgspec.json.encode(event)) for event in events) == []
 
 
 def test_answers_of_commits_may_be_lost(nodes: Nodes, logs: Logs, proxy: Proxy) -> None:
@@ -95,7 +27,7 @@ def test_answers_of_many_commits_may_be_lost(nodes: Nodes, logs: Logs, proxy: Pr
 
 def lose_answers(nodes: Nodes, logs: Logs, proxy: Proxy, times: int) -> None:
     chance = random.Random(times)
-    one = nodes.start("one", "--lease-seconds", "30", url=through(proxy, logs, nodes))
+    one = nodes.start("one", "--lease-seconds", "30", url=logs.through(proxy, nodes.url))
     session = one.client.create()
     talker = Talker(one, session)
     for _ in range(times):
@@ -110,20 +42,28 @@ def lose_answers(nodes: Nodes, logs: Logs, proxy: Proxy, times: int) -> None:
     assert "outcome_unknown" not in outcomes(one.client.events(session))
 
 
-def test_a_node_that_cannot_reach_the_database_is_replaced(nodes: Nodes, logs: Logs, proxy: Proxy) -> None:
-    one, two = nodes.start("one", url=through(proxy, logs, nodes)), nodes.start("two")
+@pytest.mark.parametrize("way", ["open", "black_hole"])
+def test_a_node_that_cannot_reach_the_database_is_replaced(
+    nodes: Nodes, logs: Logs, proxy: Proxy, way: Way
+) -> None:
+    """Its connections are cut, or nothing comes through any more and no one says so."""
+    one, two = nodes.start("one", url=logs.through(proxy, nodes.url)), nodes.start("two")
     session = one.client.create()
     with two.client.follow(session) as reader:
         one.client.send(session, "pace 100000 5")
         reader.until_agent_speaks()
-        proxy.is_refusing = True
-        proxy.cut()
+        proxy.is_refusing, proxy.way = True, way
+        if way == "open":
+            proxy.cut()
+        began = time.monotonic()
         for _ in range(2):  # the first may be in the write that broke
             refused = one.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
             assert refusal(refused) == (503, "unavailable")
+        assert time.monotonic() - began < busy(6)
         assert one.client.get("/v1/ready").status_code == 503
         reader.until(is_unknown)
-        proxy.is_refusing = False
+        proxy.is_refusing, proxy.way = False, "open"
+        proxy.cut()
         wait_for_state(two, "one", "live")
         wait_until(lambda: one.client.get("/v1/ready").status_code == 200)
         assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]

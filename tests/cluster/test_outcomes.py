@@ -36,10 +36,6 @@ def url(logs: Logs) -> str:
     return logs.new()
 
 
-def through(proxy: Proxy, logs: Logs, url: str) -> str:
-    return url.replace(f":{logs.server.port}/", f":{proxy.port}/")
-
-
 def repeated(store: PostgresStore, changes: list[Change]) -> tuple[int, bool]:
     """The position, and whether the outcome was unknown in between."""
     deadline = time.monotonic() + SECONDS
@@ -60,7 +56,7 @@ def sequences(store: PostgresStore) -> list[int]:
 
 
 def test_a_write_whose_answer_was_lost_is_recognized(logs: Logs, proxy: Proxy, url: str) -> None:
-    store = joined(through(proxy, logs, url))
+    store = joined(logs.through(proxy, url))
     watcher = PostgresStore(url, SEAL)
     store.write([SaveSession(record("a")), AppendEvents("a", rows((1,)))])
     proxy.way = "swallow_answers"
@@ -94,7 +90,7 @@ def _cut_when(proxy: Proxy, watcher: PostgresStore) -> None:
 def test_connections_that_are_cut_at_random_moments_double_and_lose_nothing(
     logs: Logs, proxy: Proxy, url: str
 ) -> None:
-    store = joined(through(proxy, logs, url))
+    store = joined(logs.through(proxy, url))
     store.write([SaveSession(record("a"))])
     dice = random.Random()
     for first in range(1, 60, 2):
@@ -124,7 +120,7 @@ def test_what_was_acknowledged_survives_a_crash_of_the_server(logs: Logs, url: s
 
 
 def test_a_server_that_cannot_be_reached_refuses_definitely(logs: Logs, proxy: Proxy, url: str) -> None:
-    store = joined(through(proxy, logs, url))
+    store = joined(logs.through(proxy, url))
     proxy.is_refusing = True
     proxy.cut()
     # The broken connection is found out first; that nothing was sent is known only from the second try on.
@@ -180,7 +176,7 @@ def test_a_locked_table_delays_a_write_and_loses_nothing(url: str) -> None:
 
 def test_a_fenced_writer_learns_that_its_write_was_stored(logs: Logs, proxy: Proxy, url: str) -> None:
     """It was fenced after its write, whose answer it did not get: the write counts, the next one does not."""
-    store = joined(through(proxy, logs, url))
+    store = joined(logs.through(proxy, url))
     watcher = PostgresStore(url, SEAL)
     store.write([SaveSession(record("a")), AppendEvents("a", rows((1,)))])
     proxy.way = "swallow_answers"
@@ -227,7 +223,7 @@ def test_readers_look_by_themselves_where_notifications_are_lost(
     logs: Logs, proxy: Proxy, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     proxy.way = "drop_notices"
-    store = PostgresStore(url, SEAL, listen_url=f"{through(proxy, logs, url)}&sslmode=disable")
+    store = PostgresStore(url, SEAL, listen_url=f"{logs.through(proxy, url)}&sslmode=disable")
     hints = store.hints()
     assert list(itertools.islice(hints, 5)) == [Missed()] * 5
     assert [record.message for record in caplog.records if "--database-listen-url" in record.message] != []

@@ -3195,6 +3195,11 @@ export interface components {
              */
             command?: boolean;
             /**
+             * @description `carried`: continue with the conversation that was carried from another machine, even if it lacks the last turns.
+             * @default null
+             */
+            resume?: "carried" | null;
+            /**
              * @description Your own id of the message; its item has it as `native_item_id`.
              * @default null
              */
@@ -6839,7 +6844,10 @@ export interface operations {
     };
     "desktop.status": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6877,7 +6885,10 @@ export interface operations {
     };
     "desktop.start": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6946,7 +6957,10 @@ export interface operations {
     };
     "desktop.stop": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6993,7 +7007,10 @@ export interface operations {
     };
     "desktop.info": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7058,6 +7075,8 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -7140,6 +7159,8 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -7205,7 +7226,10 @@ export interface operations {
     };
     "desktop.mouse": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7261,7 +7285,10 @@ export interface operations {
     };
     "desktop.move": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7330,7 +7357,10 @@ export interface operations {
     };
     "desktop.click": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7399,7 +7429,10 @@ export interface operations {
     };
     "desktop.mouse_down": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7468,7 +7501,10 @@ export interface operations {
     };
     "desktop.mouse_up": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7537,7 +7573,10 @@ export interface operations {
     };
     "desktop.drag": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7606,7 +7645,10 @@ export interface operations {
     };
     "desktop.scroll": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7675,7 +7717,10 @@ export interface operations {
     };
     "desktop.type": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7744,7 +7789,10 @@ export interface operations {
     };
     "desktop.press": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7813,7 +7861,10 @@ export interface operations {
     };
     "desktop.key_down": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7882,7 +7933,10 @@ export interface operations {
     };
     "desktop.key_up": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7951,7 +8005,10 @@ export interface operations {
     };
     "desktop.windows": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8007,7 +8064,10 @@ export interface operations {
     };
     "desktop.focused": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8072,7 +8132,10 @@ export interface operations {
     };
     "desktop.focus": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8140,7 +8203,10 @@ export interface operations {
     };
     "desktop.move_window": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8221,7 +8287,10 @@ export interface operations {
     };
     "desktop.resize_window": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8305,6 +8374,8 @@ export interface operations {
             query?: {
                 /** @description `clipboard` (default), or `primary`: what is selected. */
                 selection?: ("clipboard" | "primary") | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -8379,7 +8450,10 @@ export interface operations {
     };
     "desktop.set_clipboard": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8448,7 +8522,10 @@ export interface operations {
     };
     "desktop.launch": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8526,7 +8603,10 @@ export interface operations {
     };
     "desktop.open": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8595,7 +8675,10 @@ export interface operations {
     };
     "desktop.record": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8664,7 +8747,10 @@ export interface operations {
     };
     "desktop.stop_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8720,7 +8806,10 @@ export interface operations {
     };
     "desktop.recordings": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8758,7 +8847,10 @@ export interface operations {
     };
     "desktop.recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8808,7 +8900,10 @@ export interface operations {
     };
     "desktop.delete_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8874,7 +8969,10 @@ export interface operations {
     };
     "desktop.download_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8933,7 +9031,10 @@ export interface operations {
     };
     "desktop.stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8971,7 +9072,10 @@ export interface operations {
     };
     "desktop.start_stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9027,7 +9131,10 @@ export interface operations {
     };
     "desktop.stop_stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

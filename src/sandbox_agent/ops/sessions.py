@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import mimetypes
 import os
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -173,6 +173,13 @@ class SendMessage(Struct, frozen=True, rename="camel"):
             description="Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text."
         ),
     ] = False
+    resume: Annotated[
+        Literal["carried"] | None,
+        Meta(
+            description="`carried`: continue with the conversation that was carried from another machine, even if it "
+            "lacks the last turns."
+        ),
+    ] = None
     client_id: Annotated[
         Annotated[str, Meta(min_length=1, max_length=4096)] | None,
         Meta(description="Your own id of the message; its item has it as `native_item_id`."),
@@ -380,10 +387,11 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
     prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
-    fresh, key = request.fresh, request.idempotency_key
-    digest = hashlib.sha256(msgspec.json.encode((prompt, fresh))).digest()
+    fresh, key, carried = request.fresh, request.idempotency_key, request.resume == "carried"
+    meant = (prompt, fresh, carried) if carried else (prompt, fresh)
+    digest = hashlib.sha256(msgspec.json.encode(meant)).digest()
     accepted: Accepted = await daemon.sessions.ask(
-        request.session_id, lambda id: Send(id, prompt, fresh, key, digest)
+        request.session_id, lambda id: Send(id, prompt, fresh, key, digest, carried)
     )
     return accepted
 

@@ -164,7 +164,7 @@ class AgentLink:
         if carrier is None or conversation is None:
             return
         try:
-            await carrier.bring(conversation)
+            await carrier.bring(conversation, even_if_older=self._effect.carried)
         except Conflict as problem:
             raise StartFailure(problem, exited=True, gone=True) from None
         except OSError as error:

@@ -113,6 +113,8 @@ class Cluster:
         """Sessions of dead nodes, while this one closes what they left open."""
         log.on_fenced = self._fenced
         log.on_uncertain = self._tell_uncertain
+        self._unseen: tuple[int, float] | None = None
+        """The position of a write of ours that readers of all sessions could not see, and since when."""
         self._held_at = 0.0
         if self._takes_any:
             log.on_renewed = self._hold_agents
@@ -146,6 +148,11 @@ class Cluster:
         self._courier.start()
         self._spawn(self._renew())
         self._spawn(self._watch())
+
+    def stop_asking(self) -> None:
+        """Let no one wait for another node: this one stops."""
+        if self._courier is not None:
+            self._courier.close()
 
     async def leave(self) -> None:
         """Release all sessions, so that other nodes need not wait for the lease. Called once everything is written."""
@@ -182,6 +189,14 @@ class Cluster:
             if self._log.failure is None:  # otherwise the log tries again by itself
                 with contextlib.suppress(Unavailable):
                     await self._log.written(end)
+                    await self._look_at_the_horizon()
+
+    async def _look_at_the_horizon(self) -> None:
+        """Whether readers of all sessions can see our last write, which any open transaction on the server may delay."""
+        if self._unseen is None:
+            self._unseen = (self._log.written_to, time.monotonic())
+        if await self._ask(self._store.horizon) >= self._unseen[0]:
+            self._unseen = None
 
     def _hold_agents(self, renewed_at: float) -> None:
         """Another node may continue our sessions when the lease is over, on the same files: our agents must not act any more by then."""
@@ -396,6 +411,10 @@ class Cluster:
             "follower_lag_seconds": (
                 "Seconds since the node last knew everything that others had written.",
                 now - self.follower.looked_at,
+            ),
+            "log_horizon_age_seconds": (
+                "How long a transaction that is open on the database server has kept back the stream of all sessions.",
+                now - self._unseen[1] if self._unseen is not None else 0.0,
             ),
             "commands_waiting": (
                 "Requests that wait for another node.",

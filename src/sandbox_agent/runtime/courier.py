@@ -44,6 +44,7 @@ class Courier:
         self._spawn = spawn
         self._answered: dict[int, asyncio.Event] = {}
         self._commands = asyncio.Event()
+        self._is_closed = False
 
     @property
     def waiting(self) -> int:
@@ -52,6 +53,12 @@ class Courier:
 
     def start(self) -> None:
         self._spawn(self._serve())
+
+    def close(self) -> None:
+        """This node stops: let no one wait for another node's answer."""
+        self._is_closed = True
+        for event in self._answered.values():
+            event.set()
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -81,11 +88,13 @@ class Courier:
             except TimeoutError:
                 pass
             event.clear()
+            if self._is_closed:
+                raise _unknown("this node stops before the other one has answered", node)
             state: CommandState | None = await self._log.ask(lambda: self._store.answer_of(id))
             if state is not None and state.status is not None:
                 return state.status, state.answer
             if state is None or (state.is_taken and not state.owner_lives):
-                raise _unknown(node)
+                raise _unknown(f"node {node.name} stopped before it answered", node)
             if state.is_taken:
                 continue
             is_late = time.monotonic() > deadline or not state.owner_lives
@@ -138,9 +147,9 @@ class Courier:
             await self._log.ask(lambda: self._store.renew_command(id, TAKE_SECONDS))
 
 
-def _unknown(node: Node) -> Unavailable:
+def _unknown(why: str, node: Node) -> Unavailable:
     return Unavailable(
-        f"node {node.name} stopped before it answered: the request may have been carried out",
+        f"{why}: the request may have been carried out",
         retryAfter=1,
         node=node.name,
         outcome="unknown",

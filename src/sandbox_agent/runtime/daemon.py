@@ -219,6 +219,8 @@ class Daemon:
         self._data.remove_launch_files()
         self.log.channel.close()
         self.files.close()
+        if self.cluster is not None:
+            self.cluster.stop_asking()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -2,13 +2,14 @@
 
 - Its outcome may be unknown, because the connection broke before the answer. The group is frozen: it stays as it is, no one who
   waits for it is refused, and it is written again until the store says what became of it. Callers who have waited for long are told
-  that the outcome is unknown.
+  that the outcome is unknown, also while the store says nothing at all.
 - This node may have been fenced. It then owns no session: what is not written is lost, and the node joins the log again.
 - The store may have lost what it acknowledged. Nothing may be written over that, so the daemon stops.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from ..agents.scribe import Draft
+from ..errors import Unavailable
 from ..session.effects import Append
 from ..store.base import ImpossibleChange
 from ..store.shared import Fenced, LogWentBack, OutcomeUnknown, SharedStore
@@ -28,6 +30,7 @@ from .reading import ask
 logger = logging.getLogger("sandbox_agent.log")
 
 ASKING_THREADS = 2
+MAX_GATHER_SECONDS = 0.100
 PATIENCE_SECONDS = 5.0
 """How long callers wait for a write of unknown outcome. The write itself is repeated for as long as it takes."""
 
@@ -55,11 +58,17 @@ class SharedLog(Log):
         """How long the last write took."""
         self.written_at = time.monotonic()
         """When the last write succeeded, which also renewed the lease."""
+        self.written_to = 0
+        """The first position of the last write."""
         self._asking = ThreadPoolExecutor(ASKING_THREADS, "log-asking")
         self._is_open = False
         """The node has joined; nothing is written before."""
+        self._is_closed = False
         self._is_frozen = False
+        self._is_overdue = False
+        """The write that is on its way takes longer than anyone waits."""
         self._began = 0.0
+        self._patience: asyncio.TimerHandle | None = None
 
     def begin_life(self) -> None:
         """The node has joined the log."""
@@ -71,6 +80,8 @@ class SharedLog(Log):
 
     async def ask(self, question: Callable[[], Found]) -> Found:
         """Ask the store about nodes and commands, which must not wait behind readers of events."""
+        if self._is_closed:
+            raise Unavailable("this node is stopping", retryAfter=1)
         return await ask(self._asking, self._loop, question)
 
     async def now(self) -> int:
@@ -82,7 +93,8 @@ class SharedLog(Log):
             await super().flush()
 
     async def close(self) -> None:
-        self._asking.shutdown(cancel_futures=True)
+        self._is_closed = True
+        self._asking.shutdown(wait=False)
         await super().close()
 
     # -- appending ----------------------------------------------------------------------------
@@ -108,17 +120,24 @@ class SharedLog(Log):
         if self._is_open:
             if not self._is_frozen:  # else an earlier attempt may be the one that is found written
                 self._began = time.monotonic()
+            if self._patience is None:
+                self._patience = self._loop.call_later(PATIENCE_SECONDS, self._look_at_the_clock)
             super()._write()
+
+    def _write_group(self) -> None:
+        super()._write_group()
+        # A slow database gets fewer and larger writes.
+        self._gather = max(self._gather, min(self.write_seconds, MAX_GATHER_SECONDS))
 
     def _written(self, outcome: int | Exception) -> None:
         if isinstance(outcome, int):
-            self.written_at = time.monotonic()
+            self.written_at, self.written_to = time.monotonic(), outcome
             self.write_seconds = self.written_at - self._began
             self.on_renewed(self._began)
         elif self._is_frozen and not isinstance(outcome, DEFINITE):
             self._loop.call_later(RETRY_SECONDS, self._write)
             return
-        self._is_frozen = False
+        self._is_frozen = self._is_overdue = False
         super()._written(outcome)
 
     def _failed(self, group: Group, error: Exception) -> None:
@@ -137,17 +156,28 @@ class SharedLog(Log):
         """Later offers are refused, because no one knows when they could be written."""
         self._is_frozen = True
         self._loop.call_later(RETRY_SECONDS, self._write)
-        self._loop.call_later(PATIENCE_SECONDS, self._lose_patience, group)
         self._refuse(error, self._group)
 
     def require_known(self) -> None:
         """Refuse a request at once while no one knows what became of those before it."""
-        if self._is_frozen:
+        if self._is_frozen or self._is_overdue:
             raise self.unavailable()
 
-    def _lose_patience(self, group: Group) -> None:
-        if self._is_frozen and self._writing is group:
+    def _look_at_the_clock(self) -> None:
+        """Tell those who wait for a write that has taken too long, and look again while one is on its way."""
+        self._patience = None
+        group = self._writing
+        if group is None or not self._is_open:
+            return
+        left = self._began + PATIENCE_SECONDS - time.monotonic()
+        if left <= 0:
+            if not self._is_overdue:
+                self._is_overdue = True
+                self._refuse(Unavailable("the database does not answer"), self._group)
             self.on_uncertain(group.ends())
+        self._patience = self._loop.call_later(
+            left if left > 0 else PATIENCE_SECONDS, self._look_at_the_clock
+        )
 
     def _lose(self, group: Group, session_ids: frozenset[str]) -> None:
         """Other nodes run these sessions: write the rest without them."""

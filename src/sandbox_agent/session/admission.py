@@ -16,6 +16,8 @@ from .effects import LookUpKey
 from .inputs import Configure, KeyFound, Send, Withdraw
 from .phases import Ended, Ending, Gone, Handing, Idle, Open, Resting, Starting
 
+CARRIED = ", or with `resume: carried` to continue with what was carried here"
+
 
 class Accepted(Struct, frozen=True):
     """A message that was accepted."""
@@ -159,7 +161,7 @@ def _gone(core: Core, problem: SandboxAgentError) -> Conflict:
     facts = problem.facts if isinstance(problem, Conflict) else {}
     return Conflict(
         f"the agent's own conversation is gone ({problem.detail}); send the message with `fresh: true` "
-        "to start a new one in this session",
+        f"to start a new one in this session{CARRIED if 'carriedTo' in facts else ''}",
         **{**facts, "sessionId": core.record.session_id},
     )
 
@@ -171,7 +173,8 @@ def _settle(core: Core) -> None:
 
 
 def _message(core: Core, command: Send) -> QueuedMessage:
-    return QueuedMessage(core.world.make_id("turn"), command.prompt, core.world.now(), command.fresh)
+    turn_id, moment = core.world.make_id("turn"), core.world.now()
+    return QueuedMessage(turn_id, command.prompt, moment, command.fresh, command.carried)
 
 
 def _remembered(core: Core, command: Send, message: QueuedMessage) -> list[Change]:

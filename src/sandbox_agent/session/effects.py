@@ -44,6 +44,8 @@ class Connect(Struct, frozen=True):
     settings: Settings
     native_id: str | None
     resume: bool
+    carried: bool = False
+    """A conversation that was carried here may lack the last turns."""
 
 
 class GivePrompt(Struct, frozen=True):

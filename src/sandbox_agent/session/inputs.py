@@ -30,6 +30,7 @@ class Send(Struct, frozen=True):
     fresh: bool = False
     key: str | None = None
     digest: bytes = b""
+    carried: bool = False
 
 
 class Withdraw(Struct, frozen=True):

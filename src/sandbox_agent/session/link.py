@@ -84,7 +84,15 @@ def connect(core: Core, *, fresh: bool = False) -> None:
     """Start a process that resumes the conversation, or begins one."""
     attempt, record, current = core.next_attempt(), core.record, _settings_for_agent(core)
     core.link_to(Opening(attempt, current, record.prompted, fresh))
-    core.emit(Connect(attempt, current, record.native_id, record.prompted))
+    core.emit(Connect(attempt, current, record.native_id, record.prompted, _takes_carried(core)))
+
+
+def _takes_carried(core: Core) -> bool:
+    """Whether the message that needs the link is content with a conversation that lacks the last turns."""
+    if core.admission == "probing":
+        return core.sends[0].carried
+    message = _message_of(core)
+    return message is not None and message.carried
 
 
 def _settings_for_agent(core: Core) -> Settings:

@@ -295,6 +295,7 @@ class AsyncSessionOperations(AsyncGuard):
         fresh: bool = False,
         idempotency_key: str | None = None,
         command: bool = False,
+        resume: Literal["carried"] | None = None,
         client_id: str | None = None,
     ) -> SentMessage:
         """Send a message. Returns once it is durable; while a turn runs, it waits in the queue.
@@ -304,6 +305,8 @@ class AsyncSessionOperations(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
+        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
+          it lacks the last turns.
         - `client_id`: Your own id of the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
@@ -316,6 +319,7 @@ class AsyncSessionOperations(AsyncGuard):
             fresh=fresh,
             idempotency_key=idempotency_key,
             command=command,
+            resume=resume,
             client_id=client_id,
         )
 
