@@ -5,6 +5,7 @@ AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
 REACT := sdks/react
+SITE := tools/site/node
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 VALIDATORS := .cache/validators/bin/kubernetes-validate
@@ -12,7 +13,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test deploy-examples release clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test deploy-examples release clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -20,7 +21,7 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) $(SITE)/node_modules ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
@@ -55,6 +56,15 @@ gen: .venv/dev ## Rewrite all generated files
 	$(BIN)/python -m tools.gen
 	@if command -v npm >/dev/null; then $(MAKE) --silent $(SDK)/node_modules && node $(SDK)/gen.mjs; \
 	else echo "npm not found: the types of the TypeScript SDK are not regenerated" >&2; fi
+
+docs: .venv/dev inspector agents $(SDK)/node_modules $(SITE)/node_modules ## Check the documentation: pages, links, navigation, and every snippet that can run (ARGS=--preview writes build/site)
+	$(BIN)/python -m tools.gen --check
+	node $(SITE)/check.mjs $(if $(findstring --preview,$(ARGS)),--preview build/site)
+	$(BIN)/python -m pytest -n auto tests/test_docs.py tests/site tests/cli/test_quickstart.py tests/cli/test_generated.py tests/sdk/test_page.py tests/sdk/test_typescript.py $(filter-out --preview,$(ARGS))
+
+$(SITE)/node_modules: $(SITE)/package-lock.json
+	@cd $(SITE) && npm ci --silent --no-progress --ignore-scripts && touch node_modules \
+	|| echo "npm or its packages not found: the pages of the documentation are not compiled" >&2
 
 sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)
 	cd $(SDK) && npm run --silent build

@@ -16,7 +16,7 @@ from sandbox_agent.cli import generate
 from sandbox_agent.openapi import document, event_schema
 from tools import agent_tables, python_sdk
 from tools.page import filled
-from tools.site import agents, reference, sdks
+from tools.site import agents, llms, reference, sdks
 from tools.site import events as event_page
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +96,9 @@ GENERATED: dict[str, Callable[[], str]] = {
         if name not in agents.WRITTEN_BY_HAND
     },
     **{page: partial(with_parts, page) for page in pages_with_parts()},
+    # After the pages, which they contain.
+    "docs/llms.txt": llms.index,
+    "docs/llms-full.txt": llms.full,
 }
 
 

@@ -84,8 +84,8 @@ def test_every_artefact_names_the_version(release: Release) -> None:
         document = sdist.extractfile(f"sandbox_agentd-{VERSION}/docs/openapi.json")
         assert document is not None
         assert f'"version": "{VERSION}"' in document.read().decode()
-    single = release.dist / "sandbox-agent-linux-x64"
-    assert single.open("rb").readlines(200)[1].startswith(f"# sandbox-agent {VERSION} ".encode())
+    with (release.dist / "sandbox-agent-linux-x64").open("rb") as single:
+        assert single.readlines(200)[1].startswith(f"# sandbox-agent {VERSION} ".encode())
 
 
 # -- the single file ------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def _group(title: str, group: object) -> Iterator[str]:
 
 def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, method in inspect.getmembers(kind, callable):
-        if not name.startswith("_") and name not in INTERNAL:
+        if not name.startswith("_") and not (kind is SandboxAgent and name in INTERNAL):
             yield name, method
 
 

@@ -70,7 +70,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
           {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")} <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />
         </p>
         {canUndo && (
-          <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act(() => client.undoRevert(sessionId))} title="Bring back what the last revert took">
+          <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act(() => client.undoRevert(sessionId))} title="Undo the last revert">
             Undo revert
           </Button>
         )}
@@ -79,13 +79,13 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
             Revert all
           </Button>
         )}
-        <IconButton icon="refresh" label="Look again" onClick={reload} />
+        <IconButton icon="refresh" label="Refresh" onClick={reload} />
       </div>
       {problem && <Notice>{problem}</Notice>}
       {failure !== null && <Notice>{sayWhy(failure)}</Notice>}
       {notice && <Notice tone="calm">{notice}</Notice>}
       {!mayRevert && !notice && files.length > 0 && (
-        <Notice tone="calm">The directory is in no git repository: these are the changes that the agent told, and they cannot be reverted.</Notice>
+        <Notice tone="calm">The directory is not in a git repository: these are the changes that the agent reported, and they cannot be reverted.</Notice>
       )}
       {files.length === 0 && <p className="debugEmpty">The directory is as it was when the session began.</p>}
       {files.map((file) => (
@@ -137,6 +137,6 @@ function Change({ file, locked, onRevert }: { file: ChangedFile; locked: boolean
 function whyNot(error: unknown): string {
   if (!(error instanceof Problem)) return sayWhy(error);
   if (error.status === 409) return `Not while a turn runs: ${sayWhy(error)}.`;
-  if (error.status === 412) return `Somebody has changed a file since it was shown here, so nothing was reverted: ${sayWhy(error)}. Look at it again first.`;
+  if (error.status === 412) return `A file has changed since it was shown here, so nothing was reverted: ${sayWhy(error)}. Look at it again first.`;
   return sayWhy(error);
 }

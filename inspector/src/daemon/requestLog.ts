@@ -85,7 +85,7 @@ export function loggedFetch(log: RequestLog, { poll = false } = {}): typeof fetc
     try {
       const response = await fetch(input, { ...init, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" });
       log.end(id, { status: response.status });
-      void answerOf(response).then((told) => log.end(id, told), () => undefined);
+      void answerOf(response).then((answer) => log.end(id, answer), () => undefined);
       return response;
     } catch (error) {
       log.end(id, { failure: init.signal?.aborted ? "aborted" : "no answer" });
@@ -103,7 +103,7 @@ async function answerOf(response: Response): Promise<Partial<Pick<LoggedRequest,
   return { answer: response.body ? [size && `${size} bytes`, type || "unknown type"].filter(Boolean).join(" of ") : "" };
 }
 
-/** The request as a command for a shell; the token is named, not told. */
+/** The request as a command for a shell; it has the name of the token variable, not the token. */
 export function asCurl(request: LoggedRequest): string {
   const parts = [`curl ${request.stream ? "-sN" : "-s"}`];
   if (request.method !== "GET") parts.push(`-X ${request.method}`);

@@ -66,6 +66,6 @@ function useNative(sessionId: string, sequence: number): string {
 }
 
 function shown(raw: unknown): string {
-  if (raw === null || raw === undefined) return "None: the daemon itself said this.";
+  if (raw === null || raw === undefined) return "None: this event comes from the daemon.";
   return typeof raw === "string" ? raw : pretty(raw);
 }

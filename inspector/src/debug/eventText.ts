@@ -37,8 +37,8 @@ function itemText(item: Readonly<Record<string, unknown>>): string {
 }
 
 function partText(part: Readonly<Record<string, unknown>>): string {
-  const told = part.title || (part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "");
-  return String(told).replace(/\s+/g, " ").slice(0, 80);
+  const label = part.title || (part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "");
+  return String(label).replace(/\s+/g, " ").slice(0, 80);
 }
 
 export function matches(event: Event, words: string): boolean {

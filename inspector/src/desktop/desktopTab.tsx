@@ -66,7 +66,7 @@ function Resting({ status, attempt }: { status: DesktopStatus; attempt: Attempt 
           Start the desktop
         </Button>
       </form>
-      <p className="debugEmpty">A desktop for programs with windows, on the daemon's machine. Sessions created with “desktop” can use it, too.</p>
+      <p className="debugEmpty">A desktop for programs with windows, on the daemon's machine. Sessions created with “desktop” can use it too.</p>
     </>
   );
 }

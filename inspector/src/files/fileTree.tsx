@@ -9,7 +9,7 @@ import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
   api: FileApi;
-  /** Changes when folders have to be read anew. */
+  /** Changes when folders must be read again. */
   version: number;
   open: FileEntry | null;
   onOpen: (entry: FileEntry) => void;
@@ -41,7 +41,7 @@ export function FileTree({ root, onReload, ...actions }: Actions & { root: Folde
             }}
           />
         </label>
-        <IconButton icon="refresh" label="Look again" onClick={onReload} />
+        <IconButton icon="refresh" label="Refresh" onClick={onReload} />
       </div>
       <div className={`fileTree ${drop.isOver ? "over" : ""}`} tabIndex={0} role="region" aria-label="Files" {...drop.handlers}>
         {root.entries.length === 0 && <p className="debugEmpty">The folder is empty. Drop files here to upload them.</p>}

@@ -107,7 +107,7 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
         </div>
       )}
       {asking && (
-        <Confirm title="Leave without saving?" words="What you wrote is lost." action="Leave" onClose={() => setAsking(false)} onConfirm={discard} />
+        <Confirm title="Leave without saving?" words="Your changes will be lost." action="Leave" onClose={() => setAsking(false)} onConfirm={discard} />
       )}
     </section>
   );

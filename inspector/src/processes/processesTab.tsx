@@ -69,7 +69,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
         </div>
       )}
       <div className="eventList" tabIndex={0} role="region" aria-label="Processes">
-        {processes.length === 0 && <p className="debugEmpty">Nothing was started yet. Agents are not listed: they belong to their sessions.</p>}
+        {processes.length === 0 && <p className="debugEmpty">No processes yet. Agents are not listed here: they belong to their sessions.</p>}
         {processes.map((process) => (
           <ProcessRow key={process.id} process={process} isChosen={process.id === chosen} onChoose={() => setChosen(process.id)} />
         ))}

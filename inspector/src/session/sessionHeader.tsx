@@ -96,7 +96,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
-          words="The agent and everything it started are ended. The transcript stays."
+          words="The agent and everything it started are stopped. The transcript stays."
           action="Terminate"
           onClose={() => setAsking(null)}
           onConfirm={() => change(() => client.terminateSession(sessionId))}
@@ -105,7 +105,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "delete" && (
         <Confirm
           title="Delete the session?"
-          words="The agent is ended, and the session and its events are forgotten. This cannot be undone."
+          words="The agent is stopped, and the session and its events are deleted. This cannot be undone."
           action="Delete"
           onClose={() => setAsking(null)}
           onConfirm={() =>

@@ -9,10 +9,10 @@ export interface Progress {
 }
 
 export async function install(client: Operations, agent: string, onProgress: (progress: Progress) => void): Promise<void> {
-  await client.installAgent(agent, {}, { onProgress: (step) => onProgress(told(step)) });
+  await client.installAgent(agent, {}, { onProgress: (step) => onProgress(progressOf(step)) });
 }
 
-function told(step: Step): Progress {
+function progressOf(step: Step): Progress {
   const stage = step.stage.charAt(0).toUpperCase() + step.stage.slice(1);
   const from = step.source ? ` (${step.source})` : "";
   if (step.stage !== "downloading") return { words: `${stage}${from}…`, part: null };

@@ -15,10 +15,10 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
     return this.#sorted;
   }
 
-  /** Ask for all of them anew. What is told on the stream meanwhile is newer than a page, so it wins. */
+  /** Ask for all sessions again. News that arrives on the stream in the meantime is newer than a page, so it wins. */
   async reload(): Promise<void> {
-    const told = new Map<string, SessionNews>();
-    this.#listening.add(told);
+    const newer = new Map<string, SessionNews>();
+    this.#listening.add(newer);
     try {
       const found = new Map<string, SessionInfo>();
       let cursor: string | null | undefined = null;
@@ -28,17 +28,17 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
         cursor = page.nextCursor;
       } while (cursor);
       this.#byId = found;
-      for (const news of told.values()) this.#put(news);
+      for (const news of newer.values()) this.#put(news);
       this.#sort();
     } finally {
-      this.#listening.delete(told);
+      this.#listening.delete(newer);
     }
   }
 
   #listening = new Set<Map<string, SessionNews>>();
 
   take(news: SessionNews): void {
-    for (const told of this.#listening) told.set(news.sessionId, news);
+    for (const newer of this.#listening) newer.set(news.sessionId, news);
     this.#put(news);
     this.#sort();
   }

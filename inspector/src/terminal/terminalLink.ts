@@ -11,7 +11,7 @@ export type LinkState =
   | { readonly kind: "exited"; readonly code: number | null };
 
 interface Screen {
-  /** Whatever is shown is about to be sent anew. */
+  /** Everything shown is about to be sent again. */
   clear: () => void;
   write: (output: Uint8Array, onWritten: () => void) => void;
   opened: () => void;

@@ -1,4 +1,4 @@
-/** The client: connect to a daemon that runs, or start one. */
+/** The client: connects to a running daemon, or starts one. */
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Handlers } from "./answers.js";
 import type { Daemon, StartOptions } from "./daemon.js";
@@ -8,7 +8,7 @@ import { Operations, type SessionPage } from "./operations.js";
 import type { SandboxProvider, StartedSandbox } from "./sandbox.js";
 import { Sessions } from "./session.js";
 
-/** `onPermission` and `onQuestion` are for all sessions that have none of their own. */
+/** `onPermission` and `onQuestion` apply to all sessions that have no handlers of their own. */
 export interface ConnectOptions extends HttpOptions, Handlers {}
 
 export class SandboxAgent extends Operations {
@@ -27,7 +27,7 @@ export class SandboxAgent extends Operations {
     this.#started = started;
   }
 
-  /** Connect to a daemon. Address and token are tried at once, so that a mistake shows here. */
+  /** Connect to a daemon. Checks the address and the token, and throws if one of them is wrong. */
   static async connect(options: ConnectOptions): Promise<SandboxAgent> {
     const client = new SandboxAgent(options);
     const answer = await client.http.once("sessions.list", { query: { limit: 1 } });
@@ -37,7 +37,7 @@ export class SandboxAgent extends Operations {
   }
 
   /**
-   * Start a daemon on a free port of this machine; it ends with `close()`, and with this program in any case.
+   * Start a daemon on a free port of this machine. It stops with `close()`, and always with this program.
    *
    * With `sandbox`, start it in a sandbox of a provider instead: the sandbox is created, or found by its `name`.
    */
@@ -61,12 +61,12 @@ export class SandboxAgent extends Operations {
     return new SandboxAgent({ ...options, baseUrl, token, fetch }, null, started);
   }
 
-  /** The token that requests carry, for other programs that should use the daemon which `start()` started. */
+  /** The token of this client's requests; pass it to other programs that use the daemon started by `start()`. */
   get token(): string | undefined {
     return this.#daemon?.token ?? this.#started?.sandbox.token;
   }
 
-  /** The process of the daemon that `start()` started on this machine. */
+  /** The process id of the daemon that `start()` started on this machine. */
   get daemonPid(): number | undefined {
     return this.#daemon?.pid;
   }
@@ -92,8 +92,8 @@ export class SandboxAgent extends Operations {
   }
 
   /**
-   * Stop the daemon that `start()` started on this machine, or delete the sandbox if it has no name of yours. A client that
-   * was connected has nothing to close.
+   * Stop the daemon that `start()` started on this machine, or delete the sandbox if it has no name of yours. Does nothing
+   * after `connect()`.
    */
   async close(): Promise<void> {
     await this.#daemon?.stop();

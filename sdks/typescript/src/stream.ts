@@ -1,8 +1,8 @@
 /**
- * Streams that outlive a lost connection, and a daemon that is restarted.
+ * Streams that survive a lost connection and a restart of the daemon.
  *
  * The daemon's log numbers every event. A stream remembers the number of the last one it handed out and, when the
- * connection is gone, asks for what comes after it: nothing is lost, and nothing comes twice.
+ * connection is lost, asks for what follows: nothing is lost, and nothing is delivered twice.
  */
 import { createParser } from "eventsource-parser";
 import { DaemonUnreachable } from "./errors.js";
@@ -10,11 +10,11 @@ import type { Event } from "./events.js";
 import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
 
 export interface Frame {
-  /** The number of an event; what has none is not in the log. */
+  /** The number of an event. A frame without one is not in the log. */
   readonly id: number | null;
-  /** The frame's name, where it has one. */
+  /** The frame's name, if it has one. */
   readonly name: string | null;
-  /** Empty when the frame only tells where the stream is, or that the daemon lives. */
+  /** Empty if the frame only reports the position of the stream, or is a ping. */
   readonly data: string;
 }
 
@@ -39,8 +39,8 @@ export interface StreamOptions {
 }
 
 /**
- * Frames of a stream, each once. It ends when the caller stops reading, or when the daemon says that nothing more comes;
- * a connection that merely ends is a reason to ask again.
+ * The frames of a stream, each once. It ends when the caller stops reading, or when the daemon ends the stream;
+ * after a lost connection it reconnects.
  */
 export async function* follow(http: Http, operation: Operation, call: Call, options: StreamOptions & { after?: number | undefined } = {}): AsyncGenerator<Frame> {
   const { after, onConnection, resume = true } = options;
@@ -59,7 +59,7 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
         tries = 0;
         failingSince = null;
         if (frame.name === "end") return;
-        // A message that is streamed again begins anew: what was seen is left out.
+        // A message that is streamed again starts from its first event: skip those already seen.
         if (frame.id !== null && last !== undefined && frame.id <= last) continue;
         if (resume) last = frame.id ?? last;
         if (frame.data !== "") yield frame;
@@ -87,7 +87,7 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
   }
 }
 
-/** Frames of one connection, which is not made again when it is lost. */
+/** The frames of one connection, without reconnecting. */
 export async function* followOnce(http: Http, operation: Operation, call: Call): AsyncGenerator<Frame> {
   const connection = linked(call.signal);
   try {
@@ -142,7 +142,7 @@ interface Connection {
   close(): void;
 }
 
-/** A signal of our own that also follows the caller's. */
+/** A signal of our own that also aborts with the caller's. */
 function linked(outer: AbortSignal | undefined): Connection {
   const control = new AbortController();
   const pass = (): void => control.abort(outer?.reason);
@@ -176,7 +176,7 @@ async function* framesOf(answer: Response, connection: Connection, silence: numb
   }
 }
 
-/** The next bytes, null at the end. Only our own wait is limited: a slow caller is no dead connection. */
+/** The next bytes, null at the end. Only our own wait is limited: a slow caller does not mean a dead connection. */
 async function readWithin(
   silence: number,
   reader: ReadableStreamDefaultReader<Uint8Array>,

@@ -1,4 +1,4 @@
-"""What a fleet or a client needs from the place where sandboxes run. It asks the daemons inside for everything else."""
+"""What a fleet and a client need from the place where sandboxes run. They ask the daemons inside for everything else."""
 
 from __future__ import annotations
 

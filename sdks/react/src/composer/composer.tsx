@@ -296,7 +296,7 @@ interface Failure {
 function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Message the agent"): string {
   if (question?.isPlan) return "Say what to change in the plan";
   if (question) return question.questions.length > 1 ? `Answer all ${question.questions.length} questions` : "Answer the question";
-  return busy ? "The next message waits for its turn" : idle;
+  return busy ? "Queue a message for after this turn" : idle;
 }
 
 /** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */

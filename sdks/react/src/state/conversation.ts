@@ -16,7 +16,7 @@ export interface ConversationView {
   /** All events so far; the array grows, `count` tells when. */
   readonly events: readonly Event[];
   readonly count: number;
-  /** Null until the daemon has told it. */
+  /** Null until the daemon has sent it. */
   readonly info: SessionInfo | null;
   /** The daemon has no such session. */
   readonly isGone: boolean;
@@ -111,7 +111,7 @@ export class Conversation extends Observable<ConversationView> {
     const before = this.#news;
     try {
       const info = await this.client.getSession(this.sessionId);
-      // What the stream told meanwhile is newer.
+      // Events of the stream are newer.
       if (this.#news === before) [this.#info, this.#isGone] = [info, false];
     } catch (error) {
       this.#isGone ||= error instanceof SessionNotFound;
@@ -123,11 +123,11 @@ export class Conversation extends Observable<ConversationView> {
     this.#schedule();
     try {
       for (let more = true; more; ) {
-        const told = this.#known;
+        const before = this.#known;
         const page = await this.client.getEvents(this.sessionId, { offset: this.#last, limit: PAGE });
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
-        // What the stream told meanwhile may have come after the page was made, also after an empty one.
-        const isNews = page.events.length > 0 || this.#known > told;
+        // Events of the stream may be newer than the page, even if the page is empty.
+        const isNews = page.events.length > 0 || this.#known > before;
         more = page.hasMore || (isNews && this.#last < this.#known);
       }
     } catch (error) {

@@ -29,7 +29,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
       {entry.role === "system" && isFirst && <span className="messageWho">System</span>}
       {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
       {isLast && <Attached entry={entry} />}
-      {isLast && entry.status === "failed" && <span className="messageFailed">Broken off</span>}
+      {isLast && entry.status === "failed" && <span className="messageFailed">Interrupted</span>}
       {isLast && !streaming && <MessageFacts entry={entry} />}
     </article>
   );
@@ -62,7 +62,7 @@ function Prompt({ entry }: { entry: MessageEntry }) {
 
 /** Who sent a prompt, unless it was sent from this browser. */
 function originOf(entry: MessageEntry, own: boolean): string | null {
-  if (entry.source === "agent") return "Typed into the agent";
+  if (entry.source === "agent") return "Typed in the agent";
   return own ? null : "Another client";
 }
 

@@ -57,7 +57,7 @@ function ToolLine({ entry, decision, answer }: Told) {
   );
 }
 
-/** A path below the session's directory is told from there. */
+/** A path below the session's directory is shown relative to it. */
 function withoutDirectory(title: string, directory: string | null | undefined): string {
   return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
 }

@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<TurnEndedEntry["stopReason"], string>> = {
   max_tokens: "Ended: out of tokens",
   refusal: "The model refused",
   limit: "Ended: a limit was reached",
-  outcome_unknown: "The daemon was restarted in this turn: how it ended is not known",
+  outcome_unknown: "The daemon restarted during this turn: its outcome is unknown",
 };
 
 export function TurnEnd({ entry }: { entry: TurnEndedEntry }) {

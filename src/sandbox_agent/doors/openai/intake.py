@@ -20,15 +20,13 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from ...errors import (
-    ERRORS,
-    URN,
-    Internal,
     InvalidRequest,
     NotFound,
     SessionAlreadyExists,
     SessionNotFound,
 )
 from ...schema.sessions import SessionInfo
+from ..calling import require_started
 from ..exchange import DoorRequest
 from . import history
 from .history import FoundTurn
@@ -213,9 +211,7 @@ class Intake:
             )
         except SessionAlreadyExists:
             return  # two requests at once: the other one was first
-        if created.error is not None:
-            kind = ERRORS.get(str(created.error.get("type")).removeprefix(URN), Internal)
-            raise kind(str(created.error.get("detail")), sessionId=session_id)
+        require_started(created)
 
     # -- in a session that exists -------------------------------------------------------------
 
