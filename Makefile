@@ -13,7 +13,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test deploy-examples release clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -89,6 +89,28 @@ bench-store: .venv/dev postgres ## Compare commits to PostgreSQL with commits to
 dist: .venv/dev ## Build dist/sandbox-agent-linux-x64, one file for machines without Python
 	$(BIN)/python -m tools.onefile
 
+# The examples use the SDK as it is packed. The providers' own packages are large, so only this target has them.
+DEPLOY := examples/deploy
+DEPLOY_PYTHON := .cache/deploy-python
+
+deploy-examples: .venv/dev sdk $(DEPLOY)/node_modules/.ready $(DEPLOY_PYTHON)/.ready dist/sandbox-agent-linux-x64 ## Check and run the examples for Docker, E2B, Daytona, Vercel and Cloudflare (a provider needs its key; otherwise a stand-in)
+	rm -rf $(DEPLOY)/node_modules/sandbox-agentd/dist $(DEPLOY)/node_modules/sandbox-agentd/src
+	cp -r $(SDK)/dist $(SDK)/src $(SDK)/package.json $(DEPLOY)/node_modules/sandbox-agentd/
+	cd $(DEPLOY) && npm run --silent check && npm test --silent
+	$(BIN)/mypy --python-executable $(DEPLOY_PYTHON)/bin/python src/sandbox_agent/providers $(DEPLOY)/*/main.py $(DEPLOY)/*/stand_in.py
+	PYTHONPATH=$$(echo $(DEPLOY_PYTHON)/lib/python*/site-packages) $(BIN)/python -m pytest $(DEPLOY) -n 2 $(ARGS)
+
+$(DEPLOY)/node_modules/.ready: $(DEPLOY)/package-lock.json | sdk
+	cd $(DEPLOY) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready
+
+$(DEPLOY_PYTHON)/.ready: requirements/deploy.txt
+	$(PYTHON) -m venv --clear $(DEPLOY_PYTHON)
+	$(DEPLOY_PYTHON)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+dist/sandbox-agent-linux-x64:
+	$(MAKE) --no-print-directory dist
+
 packages: .venv/dev ## Build every artefact of a release into dist/: wheel, sdist, the single file, npm packages, checksums
 	$(BIN)/python -m tools.artifacts $(ARGS)
 
@@ -125,6 +147,7 @@ lock: .venv/dev ## Update the pinned dependencies (hashes, no addresses)
 	$(BIN)/uv pip compile pyproject.toml --extra checkout -o requirements/run.txt $(LOCK_FLAGS)
 	$(BIN)/uv pip compile pyproject.toml --extra checkout --extra postgres -o requirements/image.txt -c requirements/run.txt $(LOCK_FLAGS)
 	$(BIN)/uv pip compile pyproject.toml --extra dev -o requirements/dev.txt -c requirements/run.txt $(LOCK_FLAGS)
+	$(BIN)/uv pip compile pyproject.toml --extra daytona --extra e2b -o requirements/deploy.txt -c requirements/run.txt $(LOCK_FLAGS)
 
 LOCK_FLAGS := -q --universal --python-version 3.11.2 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
@@ -214,4 +237,5 @@ $(OPENCODE_SDK):
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist
+	rm -rf $(DEPLOY)/node_modules $(DEPLOY)/cloudflare/build
 	rm -rf $(REACT)/node_modules $(REACT)/dist

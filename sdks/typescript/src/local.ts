@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { startDaemon } from "./daemon.js";
 import { launch, quoted, type Ran } from "./launch.js";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "./sandbox.js";
@@ -74,7 +74,7 @@ async function named(request: SandboxRequest, options: LocalOptions): Promise<Sa
 }
 
 function placeOf(name: string, options: LocalOptions): string {
-  return join(options.folder ?? join(homedir(), ".local/share/sandbox-agent/sandboxes"), name);
+  return resolve(options.folder ?? join(homedir(), ".local/share/sandbox-agent/sandboxes"), name);
 }
 
 function run(line: string, env: Readonly<Record<string, string>>, timeout: number): Promise<Ran> {

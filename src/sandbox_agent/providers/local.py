@@ -45,7 +45,8 @@ OWN_SETTINGS = frozenset(
 class LocalProvider:
     def __init__(self, folder: Path | None = None) -> None:
         """`folder` holds the folders of all sandboxes; `sandboxes` in the data directory if absent."""
-        self._folder = data_folder() / "sandboxes" if folder is None else folder
+        # Absolute, because the daemons have another working directory.
+        self._folder = data_folder() / "sandboxes" if folder is None else folder.absolute()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         """Started by this program. They outlive it; until then, it must wait for their ends."""
 
