@@ -87,6 +87,17 @@ class PostgresServer:
             )
         self._wait_until_it_answers()
 
+    def copy_to(self, other: PostgresServer) -> None:
+        """Make another server, which is not started yet, a replica of this one."""
+        source = f"host=127.0.0.1 port={self.port} user={USER}"
+        options = ["--pgdata", str(other.data), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+        other._run([str(self._bin / "pg_basebackup"), "--dbname", source, *options])
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting that needs no restart."""
+        self.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.execute("SELECT pg_reload_conf()")
+
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """`SIGQUIT` ends it at once, as a crash would; `SIGINT` lets it write everything."""
         process, self._process = self._process, None

@@ -158,6 +158,15 @@ def test_a_file_read_too_late_shows_no_more_lines_than_the_agent_does(workspace:
     assert workspace.result(told) == f"--- a/x\n+++ b/x\n{told}"
 
 
+def test_a_file_read_after_two_changes_has_the_agents_own_diff(workspace: Workspace) -> None:
+    workspace.file.write_text("eins\nzwei\n")
+    for key in ("c", "d"):
+        workspace.call(key)
+    first, second = "@@ -1,2 +1,2 @@\n-one\n+eins\n two\n", "@@ -1,2 +1,2 @@\n eins\n-two\n+zwei\n"
+    assert workspace.result(first, key="c") == f"--- a/x\n+++ b/x\n{first}"
+    assert workspace.result(second, key="d") == f"--- a/x\n+++ b/x\n{second}"
+
+
 def test_lines_added_to_a_file_read_too_late_are_added_once(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.call()

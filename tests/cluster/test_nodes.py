@@ -216,9 +216,15 @@ def test_requests_for_another_machine_are_refused(nodes: Nodes) -> None:
         "/v1/fs/entries": {"path": "/"},
         "/v1/processes": {},
         "/v1/config/skills": {"directory": "/", "skillName": "x"},
+        "/v1/desktop/status": {},
+        "/v1/desktop/screenshot": {},
     }
     for path, query in asked.items():
         refused = one.client.get(path, **query, node="two")
         assert refusal(refused) == (409, "conflict")
         assert refused.json()["node"] == "two"
+    pressed = one.client.request(
+        "POST", "/v1/desktop/keyboard/press", params={"node": "two"}, json={"key": "a"}
+    )
+    assert refusal(pressed) == (409, "conflict")
     assert two.client.get("/v1/fs/entries", path="/", node="two").status_code == 200

@@ -41,7 +41,7 @@ def test_it_serves_a_session(bare: Image, tmp_path: Path, port: int) -> None:
     try:
         assert container.check(bare.health) == 0
         container.call("POST", "/v1/sessions/s", {"agent": "mock", "directory": "/workspace"})
-        assert container.turn("s", "hello")[-1]["data"]["stop_reason"] == "end_turn"
+        assert container.turn("s", "hello")[-1]["data"]["metadata"]["stop_reason"] == "end_turn"
     finally:
         container.stop()
 

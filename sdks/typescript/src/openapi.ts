@@ -6844,7 +6844,10 @@ export interface operations {
     };
     "desktop.status": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6882,7 +6885,10 @@ export interface operations {
     };
     "desktop.start": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6951,7 +6957,10 @@ export interface operations {
     };
     "desktop.stop": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6998,7 +7007,10 @@ export interface operations {
     };
     "desktop.info": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7063,6 +7075,8 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -7145,6 +7159,8 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -7210,7 +7226,10 @@ export interface operations {
     };
     "desktop.mouse": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7266,7 +7285,10 @@ export interface operations {
     };
     "desktop.move": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7335,7 +7357,10 @@ export interface operations {
     };
     "desktop.click": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7404,7 +7429,10 @@ export interface operations {
     };
     "desktop.mouse_down": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7473,7 +7501,10 @@ export interface operations {
     };
     "desktop.mouse_up": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7542,7 +7573,10 @@ export interface operations {
     };
     "desktop.drag": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7611,7 +7645,10 @@ export interface operations {
     };
     "desktop.scroll": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7680,7 +7717,10 @@ export interface operations {
     };
     "desktop.type": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7749,7 +7789,10 @@ export interface operations {
     };
     "desktop.press": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7818,7 +7861,10 @@ export interface operations {
     };
     "desktop.key_down": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7887,7 +7933,10 @@ export interface operations {
     };
     "desktop.key_up": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7956,7 +8005,10 @@ export interface operations {
     };
     "desktop.windows": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8012,7 +8064,10 @@ export interface operations {
     };
     "desktop.focused": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8077,7 +8132,10 @@ export interface operations {
     };
     "desktop.focus": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8145,7 +8203,10 @@ export interface operations {
     };
     "desktop.move_window": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8226,7 +8287,10 @@ export interface operations {
     };
     "desktop.resize_window": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the window. */
@@ -8310,6 +8374,8 @@ export interface operations {
             query?: {
                 /** @description `clipboard` (default), or `primary`: what is selected. */
                 selection?: ("clipboard" | "primary") | null;
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
             };
             header?: never;
             path?: never;
@@ -8384,7 +8450,10 @@ export interface operations {
     };
     "desktop.set_clipboard": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8453,7 +8522,10 @@ export interface operations {
     };
     "desktop.launch": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8531,7 +8603,10 @@ export interface operations {
     };
     "desktop.open": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8600,7 +8675,10 @@ export interface operations {
     };
     "desktop.record": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8669,7 +8747,10 @@ export interface operations {
     };
     "desktop.stop_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8725,7 +8806,10 @@ export interface operations {
     };
     "desktop.recordings": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8763,7 +8847,10 @@ export interface operations {
     };
     "desktop.recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8813,7 +8900,10 @@ export interface operations {
     };
     "desktop.delete_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8879,7 +8969,10 @@ export interface operations {
     };
     "desktop.download_recording": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path: {
                 /** @description Id of the recording, e.g. `rec_1`. */
@@ -8938,7 +9031,10 @@ export interface operations {
     };
     "desktop.stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8976,7 +9072,10 @@ export interface operations {
     };
     "desktop.start_stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9032,7 +9131,10 @@ export interface operations {
     };
     "desktop.stop_stream": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;

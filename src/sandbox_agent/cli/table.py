@@ -416,7 +416,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         'desktop', 'status', (), 'GET', '/v1/desktop/status', "Show the desktop's state: what is missing, what runs, and why it stopped.", '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
@@ -432,17 +434,22 @@ COMMANDS: tuple[Command, ...] = (
             Argument('stream_video_codec', 'string', 'body', 'streamVideoCodec', 'Has no effect: it is for WebRTC.'),
             Argument('stream_audio_codec', 'string', 'body', 'streamAudioCodec', 'Has no effect: it is for WebRTC.'),
             Argument('webrtc_port_range', 'string', 'body', 'webrtcPortRange', 'Has no effect: it is for WebRTC.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop start\nsandbox-agent desktop start --width 1920 --height 1080',
     ),
     Command(
         'desktop', 'stop', (), 'POST', '/v1/desktop/stop', 'Stop the desktop and every program that was started on it.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'info', (), 'GET', '/v1/desktop/display/info', 'Show the display and its size.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
@@ -452,6 +459,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('quality', 'integer', 'query', 'quality', 'Quality of jpeg and webp (default 85).'),
             Argument('scale', 'number', 'query', 'scale', 'Size of the picture (default 1).'),
             Argument('show_cursor', 'switch', 'query', 'showCursor', 'Draw the mouse cursor.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop screenshot --output screen.png',
     ),
@@ -466,12 +474,15 @@ COMMANDS: tuple[Command, ...] = (
             Argument('quality', 'integer', 'query', 'quality', 'Quality of jpeg and webp (default 85).'),
             Argument('scale', 'number', 'query', 'scale', 'Size of the picture (default 1).'),
             Argument('show_cursor', 'switch', 'query', 'showCursor', 'Draw the mouse cursor.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop region --x 0 --y 0 --width 200 --height 100 --output corner.png',
     ),
     Command(
         'desktop', 'mouse', (), 'GET', '/v1/desktop/mouse/position', 'Show where the mouse is.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
@@ -479,6 +490,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('x', 'integer', 'body', 'x', 'Pixels from the left edge.', required=True),
             Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -489,6 +501,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
             Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
             Argument('click_count', 'integer', 'body', 'clickCount', '2 is a double click (default 1).'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop click --x 640 --y 400',
     ),
@@ -498,6 +511,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('x', 'integer', 'body', 'x', 'Where to move first.'),
             Argument('y', 'integer', 'body', 'y', 'Where to move first.'),
             Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -507,6 +521,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('x', 'integer', 'body', 'x', 'Where to move first.'),
             Argument('y', 'integer', 'body', 'y', 'Where to move first.'),
             Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -518,6 +533,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('end_x', 'integer', 'body', 'endX', 'Pixels from the left edge.', required=True),
             Argument('end_y', 'integer', 'body', 'endY', 'Pixels from the top edge.', required=True),
             Argument('button', 'string', 'body', 'button', 'Mouse button (default: left).', choices=('left', 'middle', 'right')),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -528,6 +544,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('y', 'integer', 'body', 'y', 'Pixels from the top edge.', required=True),
             Argument('delta_x', 'integer', 'body', 'deltaX', 'Steps to the right; negative to the left.'),
             Argument('delta_y', 'integer', 'body', 'deltaY', 'Steps down; negative up.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop scroll --x 640 --y 400 --delta-y 5',
     ),
@@ -536,6 +553,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('text', 'string', 'body', 'text', 'Text in any script; a line feed is Return.', required=True),
             Argument('delay_ms', 'integer', 'body', 'delayMs', 'Milliseconds between two characters (default 5).'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop type --text "Grüße, 世界"',
     ),
@@ -544,6 +562,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
             Argument('modifiers', 'json', 'body', 'modifiers', 'Keys to hold meanwhile.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop press --key Return\nsandbox-agent desktop press --key ctrl+shift+t',
     ),
@@ -551,6 +570,7 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'key-down', (), 'POST', '/v1/desktop/keyboard/down', 'Press a key and hold it.', '', 'json', '',
         (
             Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -558,23 +578,29 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'key-up', (), 'POST', '/v1/desktop/keyboard/up', 'Release a key.', '', 'json', '',
         (
             Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
     Command(
         'desktop', 'windows', (), 'GET', '/v1/desktop/windows', 'List the visible windows.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'focused', (), 'GET', '/v1/desktop/windows/focused', 'Show the window that has the focus.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'focus', (), 'POST', '/v1/desktop/windows/{window_id}/focus', 'Raise a window and give it the focus.', '', 'json', '',
         (
             Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -584,6 +610,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
             Argument('x', 'integer', 'body', 'x', 'Left edge of its content.', required=True),
             Argument('y', 'integer', 'body', 'y', 'Top edge of its content.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -593,6 +620,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('window_id', 'string', 'path', 'window_id', 'Id of the window.', required=True),
             Argument('width', 'integer', 'body', 'width', 'Width of its content.', required=True),
             Argument('height', 'integer', 'body', 'height', 'Height of its content.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -600,6 +628,7 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'clipboard', (), 'GET', '/v1/desktop/clipboard', "Read the clipboard's text.", '', 'json', '',
         (
             Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: what is selected.', choices=('clipboard', 'primary')),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -608,6 +637,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('text', 'string', 'body', 'text', 'Text to copy.', required=True),
             Argument('selection', 'string', 'body', 'selection', '`clipboard` (default) or `primary`.', choices=('clipboard', 'primary')),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop set-clipboard --text "copied"',
     ),
@@ -617,6 +647,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('app', 'string', 'body', 'app', 'Program: a path, or a name to find on PATH.', required=True),
             Argument('args', 'list', 'body', 'args', 'Its arguments.'),
             Argument('wait', 'switch', 'body', 'wait', 'Wait for its first window.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop launch --app chromium --args=--no-sandbox --args https://example.com',
     ),
@@ -624,6 +655,7 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'open', (), 'POST', '/v1/desktop/open', 'Open a file or a URL with the program that the machine has for it.', '', 'json', '',
         (
             Argument('target', 'string', 'body', 'target', 'Absolute path of a file, or a URL.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -631,23 +663,29 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'record', (), 'POST', '/v1/desktop/recording/start', 'Start to record the desktop. There is at most one recording at a time.', '', 'json', '',
         (
             Argument('fps', 'integer', 'body', 'fps', 'Frames per second.'),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
     Command(
         'desktop', 'stop-recording', (), 'POST', '/v1/desktop/recording/stop', 'Finish the recording.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'recordings', (), 'GET', '/v1/desktop/recordings', 'List the recordings, oldest first.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'recording', (), 'GET', '/v1/desktop/recordings/{recording_id}', 'Show a recording.', '', 'json', '',
         (
             Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
@@ -655,6 +693,7 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'download-recording', (), 'GET', '/v1/desktop/recordings/{recording_id}/download', 'Download a finished recording (MP4).', '', 'content', '',
         (
             Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop download-recording rec_1 --output demo.mp4',
     ),
@@ -662,22 +701,29 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'delete-recording', (), 'DELETE', '/v1/desktop/recordings/{recording_id}', 'Delete a finished recording.', '', 'nothing', '',
         (
             Argument('recording_id', 'string', 'path', 'recording_id', 'Id of the recording, e.g. `rec_1`.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),
     Command(
         'desktop', 'stream', (), 'GET', '/v1/desktop/stream/status', 'Show whether the live view is on, and how many watch it.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'start-stream', (), 'POST', '/v1/desktop/stream/start', 'Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(
         'desktop', 'stop-stream', (), 'POST', '/v1/desktop/stream/stop', 'Turn the live view off. Viewers are disconnected.', '', 'json', '',
-        (),
+        (
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
+        ),
         '',
     ),
     Command(

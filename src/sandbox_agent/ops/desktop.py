@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from ..errors import (
     AppNotFound,
@@ -49,7 +49,7 @@ from ..schema.desktop import (
     WindowInfo,
     WindowList,
 )
-from .operation import Content, Download, Nothing, operation
+from .operation import Content, Download, OnNode, operation
 
 if TYPE_CHECKING:
     from ..desktop.desktop import Desktop
@@ -90,7 +90,7 @@ ShowCursor = Annotated[bool | None, Meta(description="Draw the mouse cursor.")]
 Coordinate = Annotated[int, Meta(ge=-MAX_PIXELS, le=MAX_PIXELS)]
 
 
-class StartDesktop(Struct, frozen=True, rename="camel"):
+class StartDesktop(OnNode, frozen=True, rename="camel"):
     width: Annotated[Side | None, Meta(description="Width in pixels (default 1280).")] = None
     height: Annotated[Side | None, Meta(description="Height in pixels (default 800).")] = None
     dpi: Annotated[
@@ -121,14 +121,14 @@ class StartDesktop(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class Screenshot(Struct, frozen=True, rename="camel"):
+class Screenshot(OnNode, frozen=True, rename="camel"):
     format: Format = None
     quality: Quality = None
     scale: Scale = None
     show_cursor: ShowCursor = None
 
 
-class RegionScreenshot(Struct, frozen=True, rename="camel"):
+class RegionScreenshot(OnNode, frozen=True, rename="camel"):
     x: X
     y: Y
     width: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Width in pixels.")]
@@ -139,12 +139,12 @@ class RegionScreenshot(Struct, frozen=True, rename="camel"):
     show_cursor: ShowCursor = None
 
 
-class MoveMouse(Struct, frozen=True):
+class MoveMouse(OnNode, frozen=True):
     x: X
     y: Y
 
 
-class Click(Struct, frozen=True, rename="camel"):
+class Click(OnNode, frozen=True, rename="camel"):
     x: X
     y: Y
     button: Button = None
@@ -153,13 +153,13 @@ class Click(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class ButtonAction(Struct, frozen=True):
+class ButtonAction(OnNode, frozen=True):
     x: MaybeX = None
     y: MaybeY = None
     button: Button = None
 
 
-class Drag(Struct, frozen=True, rename="camel"):
+class Drag(OnNode, frozen=True, rename="camel"):
     start_x: X
     start_y: Y
     end_x: X
@@ -167,14 +167,14 @@ class Drag(Struct, frozen=True, rename="camel"):
     button: Button = None
 
 
-class Scroll(Struct, frozen=True, rename="camel"):
+class Scroll(OnNode, frozen=True, rename="camel"):
     x: X
     y: Y
     delta_x: Annotated[Steps, Meta(description="Steps to the right; negative to the left.")] = None
     delta_y: Annotated[Steps, Meta(description="Steps down; negative up.")] = None
 
 
-class TypeText(Struct, frozen=True, rename="camel"):
+class TypeText(OnNode, frozen=True, rename="camel"):
     text: Annotated[
         str,
         Meta(min_length=1, max_length=MAX_TEXT, description="Text in any script; a line feed is Return."),
@@ -185,43 +185,43 @@ class TypeText(Struct, frozen=True, rename="camel"):
     ] = None
 
 
-class PressKey(Struct, frozen=True):
+class PressKey(OnNode, frozen=True):
     key: Key
     modifiers: Annotated[KeyModifiers | None, Meta(description="Keys to hold meanwhile.")] = None
 
 
-class KeyAction(Struct, frozen=True):
+class KeyAction(OnNode, frozen=True):
     key: Key
 
 
-class OneWindow(Struct, frozen=True, rename="camel"):
+class OneWindow(OnNode, frozen=True, rename="camel"):
     window_id: WindowId
 
 
-class MoveWindow(Struct, frozen=True, rename="camel"):
+class MoveWindow(OnNode, frozen=True, rename="camel"):
     window_id: WindowId
     x: Annotated[Coordinate, Meta(description="Left edge of its content.")]
     y: Annotated[Coordinate, Meta(description="Top edge of its content.")]
 
 
-class ResizeWindow(Struct, frozen=True, rename="camel"):
+class ResizeWindow(OnNode, frozen=True, rename="camel"):
     window_id: WindowId
     width: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Width of its content.")]
     height: Annotated[int, Meta(ge=1, le=MAX_PIXELS, description="Height of its content.")]
 
 
-class ReadClipboard(Struct, frozen=True):
+class ReadClipboard(OnNode, frozen=True):
     selection: Annotated[
         Selection | None, Meta(description="`clipboard` (default), or `primary`: what is selected.")
     ] = None
 
 
-class SetClipboard(Struct, frozen=True):
+class SetClipboard(OnNode, frozen=True):
     text: Annotated[str, Meta(max_length=MAX_CLIPBOARD, description="Text to copy.")]
     selection: Annotated[Selection | None, Meta(description="`clipboard` (default) or `primary`.")] = None
 
 
-class LaunchApp(Struct, frozen=True):
+class LaunchApp(OnNode, frozen=True):
     app: Annotated[
         str,
         Meta(min_length=1, max_length=4096, description="Program: a path, or a name to find on PATH."),
@@ -232,17 +232,17 @@ class LaunchApp(Struct, frozen=True):
     wait: Annotated[bool | None, Meta(description="Wait for its first window.")] = None
 
 
-class OpenTarget(Struct, frozen=True):
+class OpenTarget(OnNode, frozen=True):
     target: Annotated[
         str, Meta(min_length=1, max_length=8192, description="Absolute path of a file, or a URL.")
     ]
 
 
-class StartRecording(Struct, frozen=True):
+class StartRecording(OnNode, frozen=True):
     fps: Annotated[Fps | None, Meta(description="Frames per second.")] = None
 
 
-class OneRecording(Struct, frozen=True, rename="camel"):
+class OneRecording(OnNode, frozen=True, rename="camel"):
     recording_id: RecordingId
 
 
@@ -256,7 +256,7 @@ def _desktop(daemon: Daemon) -> Desktop:
 
 
 @operation("GET", "/v1/desktop/status", PermissionDenied, name="desktop.status")
-async def status(daemon: Daemon, request: Nothing) -> DesktopStatus:
+async def status(daemon: Daemon, request: OnNode) -> DesktopStatus:
     """Show the desktop's state: what is missing, what runs, and why it stopped."""
     return await _desktop(daemon).status()
 
@@ -284,13 +284,13 @@ async def start(daemon: Daemon, request: StartDesktop) -> DesktopStatus:
 
 
 @operation("POST", "/v1/desktop/stop", PermissionDenied, Unavailable, name="desktop.stop", body="none")
-async def stop(daemon: Daemon, request: Nothing) -> DesktopStatus:
+async def stop(daemon: Daemon, request: OnNode) -> DesktopStatus:
     """Stop the desktop and every program that was started on it."""
     return await _desktop(daemon).stop()
 
 
 @operation("GET", "/v1/desktop/display/info", *FAILS, name="desktop.info")
-async def info(daemon: Daemon, request: Nothing) -> DisplayInfo:
+async def info(daemon: Daemon, request: OnNode) -> DisplayInfo:
     """Show the display and its size."""
     display = _desktop(daemon).display
     await display.x.settle()
@@ -348,7 +348,7 @@ async def _picture(
 
 
 @operation("GET", "/v1/desktop/mouse/position", *FAILS, name="desktop.mouse")
-async def mouse(daemon: Daemon, request: Nothing) -> MousePosition:
+async def mouse(daemon: Daemon, request: OnNode) -> MousePosition:
     """Show where the mouse is."""
     return await _desktop(daemon).display.mouse.position()
 
@@ -450,13 +450,13 @@ async def key_up(daemon: Daemon, request: KeyAction) -> DesktopDone:
 
 
 @operation("GET", "/v1/desktop/windows", *FAILS, name="desktop.windows")
-async def windows(daemon: Daemon, request: Nothing) -> WindowList:
+async def windows(daemon: Daemon, request: OnNode) -> WindowList:
     """List the visible windows."""
     return WindowList(await _desktop(daemon).display.windows.list())
 
 
 @operation("GET", "/v1/desktop/windows/focused", *FAILS, WindowNotFound, name="desktop.focused")
-async def focused(daemon: Daemon, request: Nothing) -> WindowInfo:
+async def focused(daemon: Daemon, request: OnNode) -> WindowInfo:
     """Show the window that has the focus."""
     return await _desktop(daemon).display.windows.focused()
 
@@ -556,13 +556,13 @@ async def record(daemon: Daemon, request: StartRecording) -> RecordingInfo:
     name="desktop.stop_recording",
     body="none",
 )
-async def stop_recording(daemon: Daemon, request: Nothing) -> RecordingInfo:
+async def stop_recording(daemon: Daemon, request: OnNode) -> RecordingInfo:
     """Finish the recording."""
     return await _desktop(daemon).recordings.stop()
 
 
 @operation("GET", "/v1/desktop/recordings", PermissionDenied, name="desktop.recordings")
-async def recordings(daemon: Daemon, request: Nothing) -> RecordingList:
+async def recordings(daemon: Daemon, request: OnNode) -> RecordingList:
     """List the recordings, oldest first."""
     return RecordingList(await _desktop(daemon).recordings.list())
 
@@ -609,7 +609,7 @@ async def delete_recording(daemon: Daemon, request: OneRecording) -> None:
 
 
 @operation("GET", "/v1/desktop/stream/status", PermissionDenied, name="desktop.stream")
-async def stream(daemon: Daemon, request: Nothing) -> StreamStatus:
+async def stream(daemon: Daemon, request: OnNode) -> StreamStatus:
     """Show whether the live view is on, and how many watch it."""
     return _desktop(daemon).view.status
 
@@ -623,7 +623,7 @@ async def stream(daemon: Daemon, request: Nothing) -> StreamStatus:
     name="desktop.start_stream",
     body="none",
 )
-async def start_stream(daemon: Daemon, request: Nothing) -> StreamStatus:
+async def start_stream(daemon: Daemon, request: OnNode) -> StreamStatus:
     """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC)."""
     desktop = _desktop(daemon)
     daemon.require_open()
@@ -631,7 +631,7 @@ async def start_stream(daemon: Daemon, request: Nothing) -> StreamStatus:
 
 
 @operation("POST", "/v1/desktop/stream/stop", PermissionDenied, name="desktop.stop_stream", body="none")
-async def stop_stream(daemon: Daemon, request: Nothing) -> StreamStatus:
+async def stop_stream(daemon: Daemon, request: OnNode) -> StreamStatus:
     """Turn the live view off. Viewers are disconnected."""
     return await _desktop(daemon).view.stop()
 

@@ -158,7 +158,9 @@ class Changes:
             return None  # not text
         for seen in others:
             seen[path] = after  # they come next, and this is the state they find
-        return diff_of_files(names, before, after, context) if before is not None else None
+        diff = diff_of_files(names, before, after, context) if before is not None else None
+        # The file was read too late, and other calls have changed the lines around this change since.
+        return diff or (reported.written(names) if reported and b"\r" not in (after.data or b"") else None)
 
     def _whole(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.directory, path))

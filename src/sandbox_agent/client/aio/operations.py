@@ -1826,12 +1826,14 @@ class AsyncDesktop(AsyncGuard):
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
-    async def status(self) -> DesktopStatus:
+    async def status(self, *, node: str | None = None) -> DesktopStatus:
         """Show the desktop's state: what is missing, what runs, and why it stopped.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/status"), DesktopStatus)
+        return await self._client.ask(call("GET", "/v1/desktop/status", query={"node": node}), DesktopStatus)
 
     async def start(
         self,
@@ -1846,6 +1848,7 @@ class AsyncDesktop(AsyncGuard):
         stream_video_codec: str | None = None,
         stream_audio_codec: str | None = None,
         webrtc_port_range: str | None = None,
+        node: str | None = None,
     ) -> DesktopStatus:
         """Start the desktop. One that runs already stays as it is.
 
@@ -1859,6 +1862,7 @@ class AsyncDesktop(AsyncGuard):
         - `stream_video_codec`: Has no effect: it is for WebRTC.
         - `stream_audio_codec`: Has no effect: it is for WebRTC.
         - `webrtc_port_range`: Has no effect: it is for WebRTC.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -1867,6 +1871,7 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/start",
+                query={"node": node},
                 body={
                     "width": width,
                     "height": height,
@@ -1884,19 +1889,25 @@ class AsyncDesktop(AsyncGuard):
             DesktopStatus,
         )
 
-    async def stop(self) -> DesktopStatus:
+    async def stop(self, *, node: str | None = None) -> DesktopStatus:
         """Stop the desktop and every program that was started on it.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `Unavailable`.
         """
-        return await self._client.ask(call("POST", "/v1/desktop/stop"), DesktopStatus)
+        return await self._client.ask(call("POST", "/v1/desktop/stop", query={"node": node}), DesktopStatus)
 
-    async def info(self) -> DisplayInfo:
+    async def info(self, *, node: str | None = None) -> DisplayInfo:
         """Show the display and its size.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/display/info"), DisplayInfo)
+        return await self._client.ask(
+            call("GET", "/v1/desktop/display/info", query={"node": node}), DisplayInfo
+        )
 
     async def screenshot(
         self,
@@ -1905,6 +1916,7 @@ class AsyncDesktop(AsyncGuard):
         quality: int | None = None,
         scale: float | None = None,
         show_cursor: bool | None = None,
+        node: str | None = None,
     ) -> Answer:
         """Take a picture of the whole desktop.
 
@@ -1912,6 +1924,7 @@ class AsyncDesktop(AsyncGuard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -1919,7 +1932,13 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "GET",
                 "/v1/desktop/screenshot",
-                query={"format": format, "quality": quality, "scale": scale, "showCursor": show_cursor},
+                query={
+                    "format": format,
+                    "quality": quality,
+                    "scale": scale,
+                    "showCursor": show_cursor,
+                    "node": node,
+                },
             )
         )
 
@@ -1934,6 +1953,7 @@ class AsyncDesktop(AsyncGuard):
         quality: int | None = None,
         scale: float | None = None,
         show_cursor: bool | None = None,
+        node: str | None = None,
     ) -> Answer:
         """Take a picture of a part of the desktop.
 
@@ -1945,6 +1965,7 @@ class AsyncDesktop(AsyncGuard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -1961,27 +1982,40 @@ class AsyncDesktop(AsyncGuard):
                     "quality": quality,
                     "scale": scale,
                     "showCursor": show_cursor,
+                    "node": node,
                 },
             )
         )
 
-    async def mouse(self) -> MousePosition:
+    async def mouse(self, *, node: str | None = None) -> MousePosition:
         """Show where the mouse is.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/mouse/position"), MousePosition)
+        return await self._client.ask(
+            call("GET", "/v1/desktop/mouse/position", query={"node": node}), MousePosition
+        )
 
-    async def move(self, x: int, y: int) -> MousePosition:
+    async def move(self, x: int, y: int, *, node: str | None = None) -> MousePosition:
         """Move the mouse.
 
         - `x`: Pixels from the left edge.
         - `y`: Pixels from the top edge.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/mouse/move", body={"x": x, "y": y}, repeatable=False), MousePosition
+            call(
+                "POST",
+                "/v1/desktop/mouse/move",
+                query={"node": node},
+                body={"x": x, "y": y},
+                repeatable=False,
+            ),
+            MousePosition,
         )
 
     async def click(
@@ -1991,6 +2025,7 @@ class AsyncDesktop(AsyncGuard):
         *,
         button: Literal["left", "middle", "right"] | None = None,
         click_count: int | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Move the mouse and click.
 
@@ -1998,6 +2033,7 @@ class AsyncDesktop(AsyncGuard):
         - `y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
         - `click_count`: 2 is a double click (default 1).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2005,6 +2041,7 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/mouse/click",
+                query={"node": node},
                 body={"x": x, "y": y, "button": button, "clickCount": click_count},
                 repeatable=False,
             ),
@@ -2017,17 +2054,25 @@ class AsyncDesktop(AsyncGuard):
         x: int | None = None,
         y: int | None = None,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Press a mouse button and hold it.
 
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/mouse/down", body={"x": x, "y": y, "button": button}, repeatable=False),
+            call(
+                "POST",
+                "/v1/desktop/mouse/down",
+                query={"node": node},
+                body={"x": x, "y": y, "button": button},
+                repeatable=False,
+            ),
             MousePosition,
         )
 
@@ -2037,17 +2082,25 @@ class AsyncDesktop(AsyncGuard):
         x: int | None = None,
         y: int | None = None,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Release a mouse button.
 
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/mouse/up", body={"x": x, "y": y, "button": button}, repeatable=False),
+            call(
+                "POST",
+                "/v1/desktop/mouse/up",
+                query={"node": node},
+                body={"x": x, "y": y, "button": button},
+                repeatable=False,
+            ),
             MousePosition,
         )
 
@@ -2059,6 +2112,7 @@ class AsyncDesktop(AsyncGuard):
         end_y: int,
         *,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Press a button at one place and release it at another.
 
@@ -2067,6 +2121,7 @@ class AsyncDesktop(AsyncGuard):
         - `end_x`: Pixels from the left edge.
         - `end_y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2074,6 +2129,7 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/mouse/drag",
+                query={"node": node},
                 body={"startX": start_x, "startY": start_y, "endX": end_x, "endY": end_y, "button": button},
                 repeatable=False,
             ),
@@ -2081,7 +2137,13 @@ class AsyncDesktop(AsyncGuard):
         )
 
     async def scroll(
-        self, x: int, y: int, *, delta_x: int | None = None, delta_y: int | None = None
+        self,
+        x: int,
+        y: int,
+        *,
+        delta_x: int | None = None,
+        delta_y: int | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Move the mouse and turn its wheel.
 
@@ -2089,6 +2151,7 @@ class AsyncDesktop(AsyncGuard):
         - `y`: Pixels from the top edge.
         - `delta_x`: Steps of the wheel.
         - `delta_y`: Steps of the wheel.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2096,17 +2159,19 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/mouse/scroll",
+                query={"node": node},
                 body={"x": x, "y": y, "deltaX": delta_x, "deltaY": delta_y},
                 repeatable=False,
             ),
             MousePosition,
         )
 
-    async def type(self, text: str, *, delay_ms: int | None = None) -> DesktopDone:
+    async def type(self, text: str, *, delay_ms: int | None = None, node: str | None = None) -> DesktopDone:
         """Type a text into the window that has the focus.
 
         - `text`: Text in any script; a line feed is Return.
         - `delay_ms`: Milliseconds between two characters (default 5).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2114,17 +2179,21 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/keyboard/type",
+                query={"node": node},
                 body={"text": text, "delayMs": delay_ms},
                 repeatable=False,
             ),
             DesktopDone,
         )
 
-    async def press(self, key: str, *, modifiers: KeyModifiers | None = None) -> DesktopDone:
+    async def press(
+        self, key: str, *, modifiers: KeyModifiers | None = None, node: str | None = None
+    ) -> DesktopDone:
         """Press and release a key, or several together.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `modifiers`: Keys to hold meanwhile.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2132,65 +2201,82 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 "/v1/desktop/keyboard/press",
+                query={"node": node},
                 body={"key": key, "modifiers": modifiers},
                 repeatable=False,
             ),
             DesktopDone,
         )
 
-    async def key_down(self, key: str) -> DesktopDone:
+    async def key_down(self, key: str, *, node: str | None = None) -> DesktopDone:
         """Press a key and hold it.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/keyboard/down", body={"key": key}, repeatable=False), DesktopDone
+            call(
+                "POST", "/v1/desktop/keyboard/down", query={"node": node}, body={"key": key}, repeatable=False
+            ),
+            DesktopDone,
         )
 
-    async def key_up(self, key: str) -> DesktopDone:
+    async def key_up(self, key: str, *, node: str | None = None) -> DesktopDone:
         """Release a key.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/keyboard/up", body={"key": key}, repeatable=False), DesktopDone
+            call(
+                "POST", "/v1/desktop/keyboard/up", query={"node": node}, body={"key": key}, repeatable=False
+            ),
+            DesktopDone,
         )
 
-    async def windows(self) -> WindowList:
+    async def windows(self, *, node: str | None = None) -> WindowList:
         """List the visible windows.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/windows"), WindowList)
+        return await self._client.ask(call("GET", "/v1/desktop/windows", query={"node": node}), WindowList)
 
-    async def focused(self) -> WindowInfo:
+    async def focused(self, *, node: str | None = None) -> WindowInfo:
         """Show the window that has the focus.
 
-        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
-        """
-        return await self._client.ask(call("GET", "/v1/desktop/windows/focused"), WindowInfo)
-
-    async def focus(self, window_id: str) -> WindowInfo:
-        """Raise a window and give it the focus.
-
-        - `window_id`: Id of the window.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
         """
         return await self._client.ask(
-            call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus"), WindowInfo
+            call("GET", "/v1/desktop/windows/focused", query={"node": node}), WindowInfo
         )
 
-    async def move_window(self, window_id: str, x: int, y: int) -> WindowInfo:
+    async def focus(self, window_id: str, *, node: str | None = None) -> WindowInfo:
+        """Raise a window and give it the focus.
+
+        - `window_id`: Id of the window.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
+
+        Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
+        """
+        return await self._client.ask(
+            call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus", query={"node": node}), WindowInfo
+        )
+
+    async def move_window(self, window_id: str, x: int, y: int, *, node: str | None = None) -> WindowInfo:
         """Move a window.
 
         - `window_id`: Id of the window.
         - `x`: Left edge of its content.
         - `y`: Top edge of its content.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`.
@@ -2199,18 +2285,22 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 f"/v1/desktop/windows/{segment(window_id)}/move",
+                query={"node": node},
                 body={"x": x, "y": y},
                 repeatable=False,
             ),
             WindowInfo,
         )
 
-    async def resize_window(self, window_id: str, width: int, height: int) -> WindowInfo:
+    async def resize_window(
+        self, window_id: str, width: int, height: int, *, node: str | None = None
+    ) -> WindowInfo:
         """Resize a window.
 
         - `window_id`: Id of the window.
         - `width`: Width of its content.
         - `height`: Height of its content.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`.
@@ -2219,152 +2309,208 @@ class AsyncDesktop(AsyncGuard):
             call(
                 "POST",
                 f"/v1/desktop/windows/{segment(window_id)}/resize",
+                query={"node": node},
                 body={"width": width, "height": height},
                 repeatable=False,
             ),
             WindowInfo,
         )
 
-    async def clipboard(self, *, selection: Literal["clipboard", "primary"] | None = None) -> ClipboardText:
+    async def clipboard(
+        self, *, selection: Literal["clipboard", "primary"] | None = None, node: str | None = None
+    ) -> ClipboardText:
         """Read the clipboard's text.
 
         - `selection`: `clipboard` (default), or `primary`: what is selected.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `PayloadTooLarge`.
         """
         return await self._client.ask(
-            call("GET", "/v1/desktop/clipboard", query={"selection": selection}), ClipboardText
+            call("GET", "/v1/desktop/clipboard", query={"selection": selection, "node": node}), ClipboardText
         )
 
     async def set_clipboard(
-        self, text: str, *, selection: Literal["clipboard", "primary"] | None = None
+        self, text: str, *, selection: Literal["clipboard", "primary"] | None = None, node: str | None = None
     ) -> DesktopDone:
         """Copy a text to the clipboard.
 
         - `text`: Text to copy.
         - `selection`: `clipboard` (default) or `primary`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return await self._client.ask(
             call(
-                "POST", "/v1/desktop/clipboard", body={"text": text, "selection": selection}, repeatable=False
+                "POST",
+                "/v1/desktop/clipboard",
+                query={"node": node},
+                body={"text": text, "selection": selection},
+                repeatable=False,
             ),
             DesktopDone,
         )
 
     async def launch(
-        self, app: str, *, args: Sequence[str] | None = None, wait: bool | None = None
+        self,
+        app: str,
+        *,
+        args: Sequence[str] | None = None,
+        wait: bool | None = None,
+        node: str | None = None,
     ) -> LaunchedApp:
         """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.
 
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.
         - `wait`: Wait for its first window.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`, `AppNotFound`.
         """
         return await self._client.ask(
             call(
-                "POST", "/v1/desktop/launch", body={"app": app, "args": args, "wait": wait}, repeatable=False
+                "POST",
+                "/v1/desktop/launch",
+                query={"node": node},
+                body={"app": app, "args": args, "wait": wait},
+                repeatable=False,
             ),
             LaunchedApp,
         )
 
-    async def open(self, target: str) -> OpenedTarget:
+    async def open(self, target: str, *, node: str | None = None) -> OpenedTarget:
         """Open a file or a URL with the program that the machine has for it.
 
         - `target`: Absolute path of a file, or a URL.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/open", body={"target": target}, repeatable=False), OpenedTarget
+            call("POST", "/v1/desktop/open", query={"node": node}, body={"target": target}, repeatable=False),
+            OpenedTarget,
         )
 
-    async def record(self, *, fps: int | None = None) -> RecordingInfo:
+    async def record(self, *, fps: int | None = None, node: str | None = None) -> RecordingInfo:
         """Start to record the desktop. There is at most one recording at a time.
 
         - `fps`: Frames per second.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
         """
         return await self._client.ask(
-            call("POST", "/v1/desktop/recording/start", body={"fps": fps}, repeatable=False), RecordingInfo
+            call(
+                "POST",
+                "/v1/desktop/recording/start",
+                query={"node": node},
+                body={"fps": fps},
+                repeatable=False,
+            ),
+            RecordingInfo,
         )
 
-    async def stop_recording(self) -> RecordingInfo:
+    async def stop_recording(self, *, node: str | None = None) -> RecordingInfo:
         """Finish the recording.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `Conflict`, `Unavailable`.
         """
-        return await self._client.ask(call("POST", "/v1/desktop/recording/stop"), RecordingInfo)
+        return await self._client.ask(
+            call("POST", "/v1/desktop/recording/stop", query={"node": node}), RecordingInfo
+        )
 
-    async def recordings(self) -> RecordingList:
+    async def recordings(self, *, node: str | None = None) -> RecordingList:
         """List the recordings, oldest first.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/recordings"), RecordingList)
+        return await self._client.ask(
+            call("GET", "/v1/desktop/recordings", query={"node": node}), RecordingList
+        )
 
-    async def recording(self, recording_id: str) -> RecordingInfo:
+    async def recording(self, recording_id: str, *, node: str | None = None) -> RecordingInfo:
         """Show a recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`.
         """
         return await self._client.ask(
-            call("GET", f"/v1/desktop/recordings/{segment(recording_id)}"), RecordingInfo
+            call("GET", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}),
+            RecordingInfo,
         )
 
-    def download_recording(self, recording_id: str) -> AsyncDownload:
+    def download_recording(self, recording_id: str, *, node: str | None = None) -> AsyncDownload:
         """Download a finished recording (MP4).
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return AsyncDownload(
-            self._client.transport, call("GET", f"/v1/desktop/recordings/{segment(recording_id)}/download")
+            self._client.transport,
+            call("GET", f"/v1/desktop/recordings/{segment(recording_id)}/download", query={"node": node}),
         )
 
-    async def delete_recording(self, recording_id: str) -> None:
+    async def delete_recording(self, recording_id: str, *, node: str | None = None) -> None:
         """Delete a finished recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
         await self._client.send(
-            call("DELETE", f"/v1/desktop/recordings/{segment(recording_id)}", settled=404)
+            call(
+                "DELETE", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}, settled=404
+            )
         )
 
-    async def stream(self) -> StreamStatus:
+    async def stream(self, *, node: str | None = None) -> StreamStatus:
         """Show whether the live view is on, and how many watch it.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return await self._client.ask(call("GET", "/v1/desktop/stream/status"), StreamStatus)
+        return await self._client.ask(
+            call("GET", "/v1/desktop/stream/status", query={"node": node}), StreamStatus
+        )
 
-    async def start_stream(self) -> StreamStatus:
+    async def start_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`,
         `Unavailable`.
         """
-        return await self._client.ask(call("POST", "/v1/desktop/stream/start"), StreamStatus)
+        return await self._client.ask(
+            call("POST", "/v1/desktop/stream/start", query={"node": node}), StreamStatus
+        )
 
-    async def stop_stream(self) -> StreamStatus:
+    async def stop_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view off. Viewers are disconnected.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return await self._client.ask(call("POST", "/v1/desktop/stream/stop"), StreamStatus)
+        return await self._client.ask(
+            call("POST", "/v1/desktop/stream/stop", query={"node": node}), StreamStatus
+        )
 
 
 class AsyncUsage(AsyncGuard):

@@ -1814,12 +1814,14 @@ class Desktop(Guard):
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
-    def status(self) -> DesktopStatus:
+    def status(self, *, node: str | None = None) -> DesktopStatus:
         """Show the desktop's state: what is missing, what runs, and why it stopped.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/status"), DesktopStatus)
+        return self._client.ask(call("GET", "/v1/desktop/status", query={"node": node}), DesktopStatus)
 
     def start(
         self,
@@ -1834,6 +1836,7 @@ class Desktop(Guard):
         stream_video_codec: str | None = None,
         stream_audio_codec: str | None = None,
         webrtc_port_range: str | None = None,
+        node: str | None = None,
     ) -> DesktopStatus:
         """Start the desktop. One that runs already stays as it is.
 
@@ -1847,6 +1850,7 @@ class Desktop(Guard):
         - `stream_video_codec`: Has no effect: it is for WebRTC.
         - `stream_audio_codec`: Has no effect: it is for WebRTC.
         - `webrtc_port_range`: Has no effect: it is for WebRTC.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -1855,6 +1859,7 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/start",
+                query={"node": node},
                 body={
                     "width": width,
                     "height": height,
@@ -1872,19 +1877,23 @@ class Desktop(Guard):
             DesktopStatus,
         )
 
-    def stop(self) -> DesktopStatus:
+    def stop(self, *, node: str | None = None) -> DesktopStatus:
         """Stop the desktop and every program that was started on it.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `Unavailable`.
         """
-        return self._client.ask(call("POST", "/v1/desktop/stop"), DesktopStatus)
+        return self._client.ask(call("POST", "/v1/desktop/stop", query={"node": node}), DesktopStatus)
 
-    def info(self) -> DisplayInfo:
+    def info(self, *, node: str | None = None) -> DisplayInfo:
         """Show the display and its size.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/display/info"), DisplayInfo)
+        return self._client.ask(call("GET", "/v1/desktop/display/info", query={"node": node}), DisplayInfo)
 
     def screenshot(
         self,
@@ -1893,6 +1902,7 @@ class Desktop(Guard):
         quality: int | None = None,
         scale: float | None = None,
         show_cursor: bool | None = None,
+        node: str | None = None,
     ) -> Answer:
         """Take a picture of the whole desktop.
 
@@ -1900,6 +1910,7 @@ class Desktop(Guard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -1907,7 +1918,13 @@ class Desktop(Guard):
             call(
                 "GET",
                 "/v1/desktop/screenshot",
-                query={"format": format, "quality": quality, "scale": scale, "showCursor": show_cursor},
+                query={
+                    "format": format,
+                    "quality": quality,
+                    "scale": scale,
+                    "showCursor": show_cursor,
+                    "node": node,
+                },
             )
         )
 
@@ -1922,6 +1939,7 @@ class Desktop(Guard):
         quality: int | None = None,
         scale: float | None = None,
         show_cursor: bool | None = None,
+        node: str | None = None,
     ) -> Answer:
         """Take a picture of a part of the desktop.
 
@@ -1933,6 +1951,7 @@ class Desktop(Guard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -1949,27 +1968,40 @@ class Desktop(Guard):
                     "quality": quality,
                     "scale": scale,
                     "showCursor": show_cursor,
+                    "node": node,
                 },
             )
         )
 
-    def mouse(self) -> MousePosition:
+    def mouse(self, *, node: str | None = None) -> MousePosition:
         """Show where the mouse is.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/mouse/position"), MousePosition)
+        return self._client.ask(
+            call("GET", "/v1/desktop/mouse/position", query={"node": node}), MousePosition
+        )
 
-    def move(self, x: int, y: int) -> MousePosition:
+    def move(self, x: int, y: int, *, node: str | None = None) -> MousePosition:
         """Move the mouse.
 
         - `x`: Pixels from the left edge.
         - `y`: Pixels from the top edge.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/mouse/move", body={"x": x, "y": y}, repeatable=False), MousePosition
+            call(
+                "POST",
+                "/v1/desktop/mouse/move",
+                query={"node": node},
+                body={"x": x, "y": y},
+                repeatable=False,
+            ),
+            MousePosition,
         )
 
     def click(
@@ -1979,6 +2011,7 @@ class Desktop(Guard):
         *,
         button: Literal["left", "middle", "right"] | None = None,
         click_count: int | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Move the mouse and click.
 
@@ -1986,6 +2019,7 @@ class Desktop(Guard):
         - `y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
         - `click_count`: 2 is a double click (default 1).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -1993,6 +2027,7 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/mouse/click",
+                query={"node": node},
                 body={"x": x, "y": y, "button": button, "clickCount": click_count},
                 repeatable=False,
             ),
@@ -2005,17 +2040,25 @@ class Desktop(Guard):
         x: int | None = None,
         y: int | None = None,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Press a mouse button and hold it.
 
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/mouse/down", body={"x": x, "y": y, "button": button}, repeatable=False),
+            call(
+                "POST",
+                "/v1/desktop/mouse/down",
+                query={"node": node},
+                body={"x": x, "y": y, "button": button},
+                repeatable=False,
+            ),
             MousePosition,
         )
 
@@ -2025,17 +2068,25 @@ class Desktop(Guard):
         x: int | None = None,
         y: int | None = None,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Release a mouse button.
 
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/mouse/up", body={"x": x, "y": y, "button": button}, repeatable=False),
+            call(
+                "POST",
+                "/v1/desktop/mouse/up",
+                query={"node": node},
+                body={"x": x, "y": y, "button": button},
+                repeatable=False,
+            ),
             MousePosition,
         )
 
@@ -2047,6 +2098,7 @@ class Desktop(Guard):
         end_y: int,
         *,
         button: Literal["left", "middle", "right"] | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Press a button at one place and release it at another.
 
@@ -2055,6 +2107,7 @@ class Desktop(Guard):
         - `end_x`: Pixels from the left edge.
         - `end_y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2062,6 +2115,7 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/mouse/drag",
+                query={"node": node},
                 body={"startX": start_x, "startY": start_y, "endX": end_x, "endY": end_y, "button": button},
                 repeatable=False,
             ),
@@ -2069,7 +2123,13 @@ class Desktop(Guard):
         )
 
     def scroll(
-        self, x: int, y: int, *, delta_x: int | None = None, delta_y: int | None = None
+        self,
+        x: int,
+        y: int,
+        *,
+        delta_x: int | None = None,
+        delta_y: int | None = None,
+        node: str | None = None,
     ) -> MousePosition:
         """Move the mouse and turn its wheel.
 
@@ -2077,6 +2137,7 @@ class Desktop(Guard):
         - `y`: Pixels from the top edge.
         - `delta_x`: Steps of the wheel.
         - `delta_y`: Steps of the wheel.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2084,17 +2145,19 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/mouse/scroll",
+                query={"node": node},
                 body={"x": x, "y": y, "deltaX": delta_x, "deltaY": delta_y},
                 repeatable=False,
             ),
             MousePosition,
         )
 
-    def type(self, text: str, *, delay_ms: int | None = None) -> DesktopDone:
+    def type(self, text: str, *, delay_ms: int | None = None, node: str | None = None) -> DesktopDone:
         """Type a text into the window that has the focus.
 
         - `text`: Text in any script; a line feed is Return.
         - `delay_ms`: Milliseconds between two characters (default 5).
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2102,17 +2165,21 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/keyboard/type",
+                query={"node": node},
                 body={"text": text, "delayMs": delay_ms},
                 repeatable=False,
             ),
             DesktopDone,
         )
 
-    def press(self, key: str, *, modifiers: KeyModifiers | None = None) -> DesktopDone:
+    def press(
+        self, key: str, *, modifiers: KeyModifiers | None = None, node: str | None = None
+    ) -> DesktopDone:
         """Press and release a key, or several together.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `modifiers`: Keys to hold meanwhile.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
@@ -2120,63 +2187,80 @@ class Desktop(Guard):
             call(
                 "POST",
                 "/v1/desktop/keyboard/press",
+                query={"node": node},
                 body={"key": key, "modifiers": modifiers},
                 repeatable=False,
             ),
             DesktopDone,
         )
 
-    def key_down(self, key: str) -> DesktopDone:
+    def key_down(self, key: str, *, node: str | None = None) -> DesktopDone:
         """Press a key and hold it.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/keyboard/down", body={"key": key}, repeatable=False), DesktopDone
+            call(
+                "POST", "/v1/desktop/keyboard/down", query={"node": node}, body={"key": key}, repeatable=False
+            ),
+            DesktopDone,
         )
 
-    def key_up(self, key: str) -> DesktopDone:
+    def key_up(self, key: str, *, node: str | None = None) -> DesktopDone:
         """Release a key.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/keyboard/up", body={"key": key}, repeatable=False), DesktopDone
+            call(
+                "POST", "/v1/desktop/keyboard/up", query={"node": node}, body={"key": key}, repeatable=False
+            ),
+            DesktopDone,
         )
 
-    def windows(self) -> WindowList:
+    def windows(self, *, node: str | None = None) -> WindowList:
         """List the visible windows.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/windows"), WindowList)
+        return self._client.ask(call("GET", "/v1/desktop/windows", query={"node": node}), WindowList)
 
-    def focused(self) -> WindowInfo:
+    def focused(self, *, node: str | None = None) -> WindowInfo:
         """Show the window that has the focus.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/windows/focused"), WindowInfo)
+        return self._client.ask(call("GET", "/v1/desktop/windows/focused", query={"node": node}), WindowInfo)
 
-    def focus(self, window_id: str) -> WindowInfo:
+    def focus(self, window_id: str, *, node: str | None = None) -> WindowInfo:
         """Raise a window and give it the focus.
 
         - `window_id`: Id of the window.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`.
         """
-        return self._client.ask(call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus"), WindowInfo)
+        return self._client.ask(
+            call("POST", f"/v1/desktop/windows/{segment(window_id)}/focus", query={"node": node}), WindowInfo
+        )
 
-    def move_window(self, window_id: str, x: int, y: int) -> WindowInfo:
+    def move_window(self, window_id: str, x: int, y: int, *, node: str | None = None) -> WindowInfo:
         """Move a window.
 
         - `window_id`: Id of the window.
         - `x`: Left edge of its content.
         - `y`: Top edge of its content.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`.
@@ -2185,18 +2269,22 @@ class Desktop(Guard):
             call(
                 "POST",
                 f"/v1/desktop/windows/{segment(window_id)}/move",
+                query={"node": node},
                 body={"x": x, "y": y},
                 repeatable=False,
             ),
             WindowInfo,
         )
 
-    def resize_window(self, window_id: str, width: int, height: int) -> WindowInfo:
+    def resize_window(
+        self, window_id: str, width: int, height: int, *, node: str | None = None
+    ) -> WindowInfo:
         """Resize a window.
 
         - `window_id`: Id of the window.
         - `width`: Width of its content.
         - `height`: Height of its content.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`.
@@ -2205,146 +2293,200 @@ class Desktop(Guard):
             call(
                 "POST",
                 f"/v1/desktop/windows/{segment(window_id)}/resize",
+                query={"node": node},
                 body={"width": width, "height": height},
                 repeatable=False,
             ),
             WindowInfo,
         )
 
-    def clipboard(self, *, selection: Literal["clipboard", "primary"] | None = None) -> ClipboardText:
+    def clipboard(
+        self, *, selection: Literal["clipboard", "primary"] | None = None, node: str | None = None
+    ) -> ClipboardText:
         """Read the clipboard's text.
 
         - `selection`: `clipboard` (default), or `primary`: what is selected.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `PayloadTooLarge`.
         """
         return self._client.ask(
-            call("GET", "/v1/desktop/clipboard", query={"selection": selection}), ClipboardText
+            call("GET", "/v1/desktop/clipboard", query={"selection": selection, "node": node}), ClipboardText
         )
 
     def set_clipboard(
-        self, text: str, *, selection: Literal["clipboard", "primary"] | None = None
+        self, text: str, *, selection: Literal["clipboard", "primary"] | None = None, node: str | None = None
     ) -> DesktopDone:
         """Copy a text to the clipboard.
 
         - `text`: Text to copy.
         - `selection`: `clipboard` (default) or `primary`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`.
         """
         return self._client.ask(
             call(
-                "POST", "/v1/desktop/clipboard", body={"text": text, "selection": selection}, repeatable=False
+                "POST",
+                "/v1/desktop/clipboard",
+                query={"node": node},
+                body={"text": text, "selection": selection},
+                repeatable=False,
             ),
             DesktopDone,
         )
 
-    def launch(self, app: str, *, args: Sequence[str] | None = None, wait: bool | None = None) -> LaunchedApp:
+    def launch(
+        self,
+        app: str,
+        *,
+        args: Sequence[str] | None = None,
+        wait: bool | None = None,
+        node: str | None = None,
+    ) -> LaunchedApp:
         """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.
 
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.
         - `wait`: Wait for its first window.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`, `AppNotFound`.
         """
         return self._client.ask(
             call(
-                "POST", "/v1/desktop/launch", body={"app": app, "args": args, "wait": wait}, repeatable=False
+                "POST",
+                "/v1/desktop/launch",
+                query={"node": node},
+                body={"app": app, "args": args, "wait": wait},
+                repeatable=False,
             ),
             LaunchedApp,
         )
 
-    def open(self, target: str) -> OpenedTarget:
+    def open(self, target: str, *, node: str | None = None) -> OpenedTarget:
         """Open a file or a URL with the program that the machine has for it.
 
         - `target`: Absolute path of a file, or a URL.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/open", body={"target": target}, repeatable=False), OpenedTarget
+            call("POST", "/v1/desktop/open", query={"node": node}, body={"target": target}, repeatable=False),
+            OpenedTarget,
         )
 
-    def record(self, *, fps: int | None = None) -> RecordingInfo:
+    def record(self, *, fps: int | None = None, node: str | None = None) -> RecordingInfo:
         """Start to record the desktop. There is at most one recording at a time.
 
         - `fps`: Frames per second.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
         """
         return self._client.ask(
-            call("POST", "/v1/desktop/recording/start", body={"fps": fps}, repeatable=False), RecordingInfo
+            call(
+                "POST",
+                "/v1/desktop/recording/start",
+                query={"node": node},
+                body={"fps": fps},
+                repeatable=False,
+            ),
+            RecordingInfo,
         )
 
-    def stop_recording(self) -> RecordingInfo:
+    def stop_recording(self, *, node: str | None = None) -> RecordingInfo:
         """Finish the recording.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `Conflict`, `Unavailable`.
         """
-        return self._client.ask(call("POST", "/v1/desktop/recording/stop"), RecordingInfo)
+        return self._client.ask(
+            call("POST", "/v1/desktop/recording/stop", query={"node": node}), RecordingInfo
+        )
 
-    def recordings(self) -> RecordingList:
+    def recordings(self, *, node: str | None = None) -> RecordingList:
         """List the recordings, oldest first.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/recordings"), RecordingList)
+        return self._client.ask(call("GET", "/v1/desktop/recordings", query={"node": node}), RecordingList)
 
-    def recording(self, recording_id: str) -> RecordingInfo:
+    def recording(self, recording_id: str, *, node: str | None = None) -> RecordingInfo:
         """Show a recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`.
         """
-        return self._client.ask(call("GET", f"/v1/desktop/recordings/{segment(recording_id)}"), RecordingInfo)
+        return self._client.ask(
+            call("GET", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}),
+            RecordingInfo,
+        )
 
-    def download_recording(self, recording_id: str) -> Download:
+    def download_recording(self, recording_id: str, *, node: str | None = None) -> Download:
         """Download a finished recording (MP4).
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
         return Download(
-            self._client.transport, call("GET", f"/v1/desktop/recordings/{segment(recording_id)}/download")
+            self._client.transport,
+            call("GET", f"/v1/desktop/recordings/{segment(recording_id)}/download", query={"node": node}),
         )
 
-    def delete_recording(self, recording_id: str) -> None:
+    def delete_recording(self, recording_id: str, *, node: str | None = None) -> None:
         """Delete a finished recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
-        self._client.send(call("DELETE", f"/v1/desktop/recordings/{segment(recording_id)}", settled=404))
+        self._client.send(
+            call(
+                "DELETE", f"/v1/desktop/recordings/{segment(recording_id)}", query={"node": node}, settled=404
+            )
+        )
 
-    def stream(self) -> StreamStatus:
+    def stream(self, *, node: str | None = None) -> StreamStatus:
         """Show whether the live view is on, and how many watch it.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return self._client.ask(call("GET", "/v1/desktop/stream/status"), StreamStatus)
+        return self._client.ask(call("GET", "/v1/desktop/stream/status", query={"node": node}), StreamStatus)
 
-    def start_stream(self) -> StreamStatus:
+    def start_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`,
         `Unavailable`.
         """
-        return self._client.ask(call("POST", "/v1/desktop/stream/start"), StreamStatus)
+        return self._client.ask(call("POST", "/v1/desktop/stream/start", query={"node": node}), StreamStatus)
 
-    def stop_stream(self) -> StreamStatus:
+    def stop_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view off. Viewers are disconnected.
+
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `PermissionDenied`.
         """
-        return self._client.ask(call("POST", "/v1/desktop/stream/stop"), StreamStatus)
+        return self._client.ask(call("POST", "/v1/desktop/stream/stop", query={"node": node}), StreamStatus)
 
 
 class Usage(Guard):

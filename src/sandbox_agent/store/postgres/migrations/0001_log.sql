@@ -108,8 +108,10 @@ CREATE TABLE files ( -- attachments, and conversations of agents
 );
 ALTER TABLE files ALTER content SET STORAGE EXTERNAL;
 
+-- Not an identity, whose sequence would be unlogged like the table, and unreadable once a replica has taken over.
+CREATE SEQUENCE command_ids;
 CREATE UNLOGGED TABLE commands ( -- nothing is promised by a row here
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id bigint PRIMARY KEY DEFAULT nextval('command_ids'),
     owner bigint NOT NULL, -- the incarnation that is to run it
     asked_by bigint NOT NULL,
     session_id text,
