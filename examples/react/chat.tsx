@@ -21,10 +21,11 @@ function Chat({ id }: { id: string }) {
   const session = useSession(client, id);
   return (
     <main className="chat">
-      <h1>
+      <h1>Chat</h1>
+      <h2>
         {session.info?.agent ?? "Agent"}: {session.state}
         {session.connection === "offline" && ", offline"}
-      </h1>
+      </h2>
       <Transcript session={session} />
       <Approvals session={session} />
       <Composer session={session} autoFocus />

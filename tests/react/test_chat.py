@@ -51,7 +51,7 @@ class Chat:
         expect(self.log.get_by_text(text).first).to_be_visible()
 
     def is_idle(self) -> None:
-        expect(self.page.get_by_role("heading", level=1)).to_have_text("mock: idle")
+        expect(self.page.get_by_role("heading", level=2)).to_have_text("mock: idle")
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_a_daemon_that_is_restarted_is_found_again(chat: Chat, origin: Site) -> 
     chat.sees("You said: hello")
     chat.is_idle()
     chat.daemon.kill()
-    heading = chat.page.get_by_role("heading", level=1)
+    heading = chat.page.get_by_role("heading", level=2)
     expect(heading).to_contain_text("offline")
     chat.message.fill("still there")
     chat.message.press("Enter")
