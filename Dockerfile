@@ -39,7 +39,7 @@ WORKDIR /workspace
 VOLUME /data
 EXPOSE 2468
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
-    CMD ["sandbox-agent", "system", "health"]
+    CMD curl --fail --silent --output /dev/null "http://127.0.0.1:$SANDBOX_AGENT_PORT/v1/health"
 # tini reaps what agents leave behind, and passes on SIGTERM: the daemon finishes what it can, writes, and exits.
 ENTRYPOINT ["tini", "--", "sandbox-agent"]
 CMD ["server"]

@@ -164,7 +164,8 @@ class Image:
     def __init__(self, root: Path, config: dict[str, Any]) -> None:
         self.root = root
         self.config = config
-        self.health: list[str] = config["Healthcheck"]["Test"][1:]
+        kind, *words = config["Healthcheck"]["Test"]
+        self.health: list[str] = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
 
     def size(self) -> int:
         """Bytes of all files; a hard link counts once."""
