@@ -4,6 +4,8 @@ BIN := .venv/bin
 AGENT ?=
 ARGS ?=
 SDK := sdks/typescript
+REACT := sdks/react
+SITE := tools/site/node
 PAGE := src/sandbox_agent/http/ui/index.html
 PYRIGHT := .cache/pyright/node_modules/.bin/pyright
 VALIDATORS := .cache/validators/bin/kubernetes-validate
@@ -11,7 +13,7 @@ OPENCODE_SDK := .cache/opencode-sdk/node_modules/@opencode-ai/sdk/package.json
 PUBLISHED := .cache/published-client/node_modules/sandbox-agent/package.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit live doors diffs long check fmt gen lock sdk bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
+.PHONY: help setup run test unit live doors diffs long check fmt gen lock docs sdk react bench bench-store torture cluster-torture load faults record dist packages package-test image-test release clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -19,13 +21,13 @@ help: ## Show this help
 run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token-file token" sets flags)
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
-test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) ## Run all tests: units, the real daemon, the real agents on a scripted model
+test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) $(SITE)/node_modules ## Run all tests: units, the real daemon, the real agents on a scripted model
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long and not image and not package" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli doors faults http inspector intruders live sdk tools
+DAEMON_TESTS := cli doors faults http inspector intruders live react sdk tools
 
 live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)
@@ -55,11 +57,27 @@ gen: .venv/dev ## Rewrite all generated files
 	@if command -v npm >/dev/null; then $(MAKE) --silent $(SDK)/node_modules && node $(SDK)/gen.mjs; \
 	else echo "npm not found: the types of the TypeScript SDK are not regenerated" >&2; fi
 
+docs: .venv/dev inspector agents $(SDK)/node_modules $(SITE)/node_modules ## Check the documentation: pages, links, navigation, and every snippet that can run (ARGS=--preview writes build/site)
+	$(BIN)/python -m tools.gen --check
+	node $(SITE)/check.mjs $(if $(findstring --preview,$(ARGS)),--preview build/site)
+	$(BIN)/python -m pytest -n auto tests/test_docs.py tests/site tests/cli/test_quickstart.py tests/cli/test_generated.py tests/sdk/test_page.py tests/sdk/test_typescript.py $(filter-out --preview,$(ARGS))
+
+$(SITE)/node_modules: $(SITE)/package-lock.json
+	@cd $(SITE) && npm ci --silent --no-progress --ignore-scripts && touch node_modules \
+	|| echo "npm or its packages not found: the pages of the documentation are not compiled" >&2
+
 sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)
 	cd $(SDK) && npm run --silent build
 
 $(SDK)/node_modules: $(SDK)/package-lock.json
 	cd $(SDK) && npm ci --silent --ignore-scripts
+	@touch $@
+
+react: sdk $(REACT)/node_modules ## Build the React package
+	cd $(REACT) && npm run --silent build
+
+$(REACT)/node_modules: $(REACT)/package-lock.json
+	cd $(REACT) && npm ci --silent --ignore-scripts
 	@touch $@
 
 bench: .venv/dev compiled agents ## Compare with the Rust daemon and the native agents, or with a commit (ARGS="--against main")
@@ -196,3 +214,4 @@ $(OPENCODE_SDK):
 clean: ## Remove everything the targets create
 	rm -rf inspector/node_modules src/sandbox_agent/http/ui
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist $(SDK)/node_modules $(SDK)/build $(SDK)/dist
+	rm -rf $(REACT)/node_modules $(REACT)/dist

@@ -12,10 +12,9 @@ export default defineConfig({
   plugins: [strictStyles(), licenses(), precompress()],
   resolve: {
     alias: [
-      { find: /^sdk\/(.*?)(\.js)?$/, replacement: here("../sdks/typescript/src/$1.ts") },
+      { find: /^sandbox-agentd$/, replacement: here("../sdks/typescript/src/index.ts") },
       // What is shown of a conversation is the React package's own.
       { find: /^chat\//, replacement: here("../sdks/react/src/") },
-      { find: /^inspector\//, replacement: here("src/") },
     ],
     // The packages that those two need are installed here.
     dedupe: ["react", "react-dom", "@tanstack/react-virtual", "highlight.js", "marked", "eventsource-parser"],

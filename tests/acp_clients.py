@@ -32,7 +32,7 @@ def acp_modules() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "node_modules" / "acpx").exists():
             flags = ["--silent", "--no-progress", "--ignore-scripts", "--prefix", str(folder)]
-            subprocess.run(["npm", "install", *flags, SDK, ACPX], check=True, timeout=100)
+            subprocess.run(["npm", "install", *flags, SDK, ACPX], check=True, timeout=280)
     return folder / "node_modules"
 
 
@@ -44,7 +44,7 @@ def python_sdk() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "acp").exists():
             install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
-            subprocess.run([*install, PYTHON_SDK], check=True, timeout=100)
+            subprocess.run([*install, PYTHON_SDK], check=True, timeout=280)
     return folder
 
 

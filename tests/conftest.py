@@ -52,7 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-SLOWEST = ("sdk", "inspector", "live", "faults", "client", "tools")
+SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools")
 """The folders with the tests that take longest."""
 
 

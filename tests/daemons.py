@@ -28,6 +28,8 @@ import msgspec
 from sandbox_agent.schema.events import Event, decode_event
 from sandbox_agent.testing.rules import violations
 
+from .busy import busy
+
 SECONDS = 60.0
 """How long anything may take before a test gives up: long, because a busy machine is slow and a test that passes never waits so long."""
 PAUSE = 0.01
@@ -172,19 +174,20 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def gone_within(pids: Iterable[int], seconds: float) -> list[int]:
-    """Wait until these processes are gone; those that are not."""
-    left = []
-    for pid in pids:
-        try:
-            watched = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        try:
-            if not select.select([watched], [], [], seconds)[0]:
-                left.append(pid)
-        finally:
-            os.close(watched)
-    return left
+    """Wait until these processes are gone, for longer on a busy machine; those that are not."""
+    return [pid for pid in pids if runs_after(pid, busy(seconds))]
+
+
+def runs_after(pid: int, seconds: float) -> bool:
+    """Wait until a process is gone, at most this long; whether it still runs."""
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        return not select.select([watched], [], [], seconds)[0]
+    finally:
+        os.close(watched)
 
 
 def descendants(pid: int) -> set[int]:

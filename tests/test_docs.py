@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tools.site.mdx import slug
 
 import sandbox_agent
 from sandbox_agent.agents import AGENTS
@@ -35,7 +36,16 @@ def test_every_thing_has_a_heading() -> None:
     assert headings("errors") == ERRORS.keys()
     assert headings("settings") == {"--" + name.replace("_", "-") for name in Config.__struct_fields__}
     assert sections("http-api") == OPERATIONS.keys()
+    assert sections("events") >= EVENT_TYPES.keys()
     assert {f"agents/{name}" for name in AGENTS} <= PAGES.keys()
+
+
+def test_every_operation_is_in_the_reference_of_both_sdks() -> None:
+    source = (ROOT / "sdks" / "typescript" / "src" / "operations.ts").read_text().partition("METHODS = {")[2]
+    methods = dict(re.findall(r'^  "([\w.]+)": "([\w.]+)",$', source, re.MULTILINE))
+    assert methods.keys() == OPERATIONS.keys()
+    assert {f"client.{name}()" for name in OPERATIONS} - sections("sdk-python-methods") == set()
+    assert {f"client.{name}()" for name in methods.values()} - sections("sdk-typescript-methods") == set()
 
 
 def test_the_changelog_knows_this_version() -> None:
@@ -75,8 +85,7 @@ def anchors(page: Path) -> set[str]:
     """What a link can lead to: headings, and sections that fold."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     titles = re.findall(r"^#{2,4} (.+)$", text, re.MULTILINE)
-    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
-    return slugs | set(re.findall(r'\bid="([^"]+)"', text))
+    return set(map(slug, titles)) | set(re.findall(r'\bid="([^"]+)"', text))
 
 
 def leads_nowhere(page: Path, target: str) -> bool:

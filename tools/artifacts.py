@@ -65,9 +65,11 @@ def single(output: Path) -> None:
 def npm(output: Path, program: Path) -> None:
     if not program.is_file():
         raise SystemExit(f"{program} is missing: the npm package of the command contains it (`make dist`)")
-    run("make", "--silent", "sdk")
-    for folder in sorted((ROOT / "sdks").glob("*/package.json")):
-        pack(folder.parent, output, program)
+    packages = sorted(manifest.parent for manifest in (ROOT / "sdks").glob("*/package.json"))
+    # The React package is built on the SDK, and its target makes both.
+    run("make", "--silent", "react" if ROOT / "sdks/react" in packages else "sdk")
+    for package in packages:
+        pack(package, output, program)
 
 
 def pack(package: Path, output: Path, program: Path) -> None:

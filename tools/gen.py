@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,8 @@ from sandbox_agent.cli import generate
 from sandbox_agent.openapi import document, event_schema
 from tools import agent_tables, python_sdk
 from tools.page import filled
-from tools.site import agents, reference
+from tools.site import agents, llms, reference, sdks
+from tools.site import events as event_page
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,11 +40,30 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
 """Tables in pages that are otherwise written by hand."""
 
 
-def with_tables(page: str) -> str:
+_FILE = re.compile(r"\{/\* file (\S+):begin \*/\}")
+
+
+def with_parts(page: str) -> str:
+    """A page with its tables, and with the files that it shows."""
     text = (ROOT / page).read_text()
-    for name, table in TABLES[page].items():
+    for name, table in TABLES.get(page, {}).items():
         text = filled(text, name, table())
+    for path in _FILE.findall(text):
+        text = filled(text, f"file {path}", _shown(ROOT / path))
     return text
+
+
+def _shown(file: Path) -> str:
+    """A file as a code block; nothing as long as it does not exist."""
+    if not file.exists():
+        return ""
+    language = {".ts": "ts", ".tsx": "tsx", ".py": "python", ".yaml": "yaml", ".service": "ini"}[file.suffix]
+    return f"```{language} {file.name}\n{file.read_text().strip()}\n```"
+
+
+def pages_with_parts() -> list[str]:
+    names = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.mdx"))]
+    return [name for name in names if name in TABLES or _FILE.search((ROOT / name).read_text())]
 
 
 def command_line() -> str:
@@ -65,12 +86,19 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/settings.mdx": reference.settings,
     "docs/http-api.mdx": reference.http_api,
     "docs/cli.mdx": command_line,
+    "docs/events.mdx": event_page.render,
+    "docs/feature-checklist.mdx": agents.checklist,
+    "docs/sdk-python-methods.mdx": sdks.python,
+    "docs/sdk-typescript-methods.mdx": sdks.typescript,
     **{
         f"docs/agents/{name}.mdx": partial(agents.render, name)
         for name in AGENTS
         if name not in agents.WRITTEN_BY_HAND
     },
-    **{page: partial(with_tables, page) for page in TABLES},
+    **{page: partial(with_parts, page) for page in pages_with_parts()},
+    # After the pages, which they contain.
+    "docs/llms.txt": llms.index,
+    "docs/llms-full.txt": llms.full,
 }
 
 

@@ -489,6 +489,7 @@ WORDS = [
     (r"\benter_async_context\b", "enter_context"),
     (r"\basyncio\b", "time"),
     (r"\bin_thread\b", "at_once"),
+    (r"\bin_loop\b", "in_own_loop"),
     (r"\bawaited\b", "awaited_here"),
 ]
 """Replacements that turn async code into blocking code, applied in order."""

@@ -39,8 +39,10 @@ def named(root: Path) -> Iterator[tuple[str, str]]:
     for manifest in manifests(root):
         file, content = str(manifest.relative_to(root)), msgspec.json.decode(manifest.read_bytes())
         yield file, content["version"]
-        if "lockfileVersion" in content:
-            yield f"{file} (root)", content["packages"][""]["version"]
+        # A lock file repeats the package itself and those it links to.
+        for folder, package in content.get("packages", {}).items():
+            if OURS.fullmatch(package.get("name", "")):
+                yield f"{file} ({folder or 'root'})", package["version"]
         for kind in ("dependencies", "optionalDependencies", "peerDependencies"):
             for name, version in content.get(kind, {}).items():
                 # `file:../typescript` is whatever that folder says.
@@ -67,10 +69,8 @@ def stamp(root: Path, version: str) -> list[Path]:
         changed.append(_replace(root / file, pattern, new))
     for manifest in manifests(root):
         text = manifest.read_text()
-        # The package's own version is the first; a lock file repeats it under the name of the package.
-        own = 2 if manifest.name == "package-lock.json" else 1
-        text = text.replace(f'"version": "{before}"', f'"version": "{version}"', own)
-        text = re.sub(rf'("{OURS.pattern}": "[\^~]?){re.escape(before)}"', rf'\g<1>{version}"', text)
+        for place in (rf'("name": "{OURS.pattern}",\s+"version": ")', rf'("{OURS.pattern}": "[\^~]?)'):
+            text = re.sub(rf'{place}{re.escape(before)}"', rf'\g<1>{version}"', text)
         manifest.write_text(text)
         changed.append(manifest)
     return changed

@@ -1,4 +1,4 @@
-"""Approve by policy: `python approve.py claude "tidy up this folder"`. Looking is allowed, the rest is not."""
+"""Approve by policy: `python approve.py claude "tidy up this folder"`. Commands that only read are allowed."""
 
 import argparse
 import sys
@@ -7,11 +7,11 @@ from sandbox_agent import Decision, PermissionRequested, SandboxAgent, SandboxAg
 
 HARMLESS = {"cat", "echo", "grep", "head", "ls", "wc"}
 SHELL = set("|;&<>$`\\\n")
-"""What makes more than one command of a command, or sends its output elsewhere."""
+"""Characters that chain commands or redirect their output."""
 
 
 def policy(request: PermissionRequested) -> Decision:
-    """What may run without a human; what is refused comes with a reason, which the agent reads."""
+    """Allow what is harmless, and reject the rest with a reason that the agent reads."""
     if request.metadata.kind == "command":
         command = str(request.metadata.input.get("command", ""))
         if command.split(" ")[0] in HARMLESS and not SHELL & set(command):

@@ -1,4 +1,4 @@
-"""Chat with an agent: `python chat.py claude`. An empty line or the end of the input ends it."""
+"""Chat with an agent: `python chat.py claude`. An empty line or end of input ends it."""
 
 import sys
 
@@ -6,7 +6,7 @@ from sandbox_agent import PermissionRequested, QuestionRequested, SandboxAgent, 
 
 
 def ask(text: str) -> str:
-    """A line from the terminal; at the end of the input an empty one."""
+    """A line from the terminal; empty at end of input."""
     try:
         return input(text)
     except EOFError:

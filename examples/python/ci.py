@@ -1,7 +1,7 @@
-"""A job for CI: `python ci.py claude "fix the failing test" --minutes 10`. The exit code tells how it went.
+"""A job for CI: `python ci.py claude "fix the failing test" --minutes 10`. The exit code is the outcome.
 
-0: the agent is done, and its changes are printed as a diff. 1: it failed. 2: wrong usage. 3: it asked, and nobody is there
-to answer. 124: it took too long, and was cancelled.
+0: the agent is done, and its changes are printed as a diff. 1: it failed. 2: wrong usage. 3: it asked for something, and
+nobody could answer. 124: it took too long and was cancelled.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from sandbox_agent import AnswerNeeded, SandboxAgent, SandboxAgentError, TurnTim
 
 def run(agent: str, task: str, minutes: float) -> int:
     with SandboxAgent.start() as client:
-        # Edits in this directory are what the job is for; for everything else it would have to ask.
+        # The job may edit files in this directory; everything else would need an answer.
         session = client.sessions.create(agent=agent, permission_mode="acceptEdits", directory=os.getcwd())
         try:
             result = session.prompt(task, timeout=minutes * 60, answer_timeout=0).result()

@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 
 async def ask(client: AsyncSandboxAgent, agent: str, prompts: list[str]) -> list[Row]:
-    """The prompts one after the other, in one session that may look but not touch."""
+    """Send the prompts one after the other, in one session that may read but not change anything."""
     rows: list[Row] = []
     try:
         session = await client.sessions.create(agent=agent, permission_mode="plan")

@@ -1,9 +1,9 @@
-"""For notebooks, where a loop runs already: put the parts into cells and write `await` at the top level.
+"""For notebooks, where an event loop is already running: copy the parts into cells and use `await` at the top level.
 
-client = AsyncSandboxAgent.start()                      # one cell: the daemon lives as long as the kernel
-session = await client.sessions.create(agent="claude")  # another
+client = AsyncSandboxAgent.start()                      # one cell: the daemon runs as long as the kernel
+session = await client.sessions.create(agent="claude")  # another cell
 transcript = await watch(session, "draw me a plot")     # as often as you like
-await client.close()                                    # or leave it: it ends with the kernel
+await client.close()                                    # optional: the daemon stops with the kernel
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from sandbox_agent import AsyncSandboxAgent, AsyncSession, PermissionRequested, 
 
 
 async def allow_edits(request: PermissionRequested) -> bool:
-    """A callback may await: here one could show a button and wait for its click."""
+    """A callback may be async: it could show a button and wait for a click."""
     return request.metadata.kind == "edit"
 
 
 async def watch(session: AsyncSession, prompt: str) -> Transcript:
-    """Show the answer while it is written; give back everything there is to look at."""
+    """Print the answer as it streams, and return the transcript."""
     turn = session.prompt(prompt, on_permission=allow_edits)
     async for piece in turn.text():
         print(piece, end="", flush=True)

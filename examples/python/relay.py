@@ -1,7 +1,7 @@
 """Relay sessions to a WebSocket: `python relay.py claude`, for a page of your own. Needs `pip install websockets`.
 
-The page sends {"prompt": "…"} and gets every event of the turn as JSON; a permission or question is answered with
-{"permission": id, "reply": "once"} or {"question": id, "answers": [["Red"]]}. What goes wrong comes as {"problem": "…"}.
+The page sends {"prompt": "…"} and gets every event of the turn as JSON. It answers a permission or a question with
+{"permission": id, "reply": "once"} or {"question": id, "answers": [["Red"]]}. Errors arrive as {"problem": "…"}.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from websockets.typing import Origin
 from sandbox_agent import AsyncSandboxAgent, AsyncSession, SandboxAgentError
 
 
-class Said(msgspec.Struct, forbid_unknown_fields=True):
-    """What a page may send."""
+class PageMessage(msgspec.Struct, forbid_unknown_fields=True):
+    """A message of the page."""
 
     prompt: str | None = None
     permission: str | None = None
@@ -36,39 +36,39 @@ class Relay:
         self._session = session
 
     async def run(self) -> None:
-        """Listen to the page until it is gone. Turns run beside it: their answers come from the page."""
+        """Handle the page's messages until it disconnects. Turns run in tasks, because the page answers their requests."""
         async with asyncio.TaskGroup() as turns:
             try:
                 async for text in self._page:
-                    await self._hear(text, turns)
+                    await self._handle(text, turns)
             except ConnectionClosed:
                 pass
             finally:
                 await self._session.terminate()  # its turns end with it
 
-    async def _hear(self, text: str | bytes, turns: asyncio.TaskGroup) -> None:
+    async def _handle(self, text: str | bytes, turns: asyncio.TaskGroup) -> None:
         try:
-            said = msgspec.json.decode(text, type=Said)
-            if said.prompt is not None:
-                turns.create_task(self._turn(said.prompt))
-            if said.permission is not None:
-                await self._session.permissions.reply(said.permission, said.reply)
-            if said.question is not None and said.answers is not None:
-                await self._session.questions.reply(said.question, said.answers)
+            message = msgspec.json.decode(text, type=PageMessage)
+            if message.prompt is not None:
+                turns.create_task(self._turn(message.prompt))
+            if message.permission is not None:
+                await self._session.permissions.reply(message.permission, message.reply)
+            if message.question is not None and message.answers is not None:
+                await self._session.questions.reply(message.question, message.answers)
         except (msgspec.DecodeError, SandboxAgentError) as error:
-            await self._tell(error)
+            await self._report(error)
 
     async def _turn(self, prompt: str) -> None:
         try:
-            # The page answers, and may take its time.
+            # The page answers requests, however long that takes.
             async for event in self._session.prompt(prompt, answer_timeout=None):
                 await self._page.send(msgspec.json.encode(event), text=True)
         except ConnectionClosed:
             pass
         except SandboxAgentError as error:
-            await self._tell(error)
+            await self._report(error)
 
-    async def _tell(self, error: Exception) -> None:
+    async def _report(self, error: Exception) -> None:
         with suppress(ConnectionClosed):
             await self._page.send(msgspec.json.encode({"problem": str(error)}), text=True)
 
@@ -79,7 +79,7 @@ async def main(agent: str, port: int, origin: str | None) -> None:
         async def meet(page: ServerConnection) -> None:
             await Relay(page, await client.sessions.create(agent=agent)).run()
 
-        # Any page in a browser can reach this port: only yours may use it, and programs, which send no origin.
+        # Any page in a browser can reach this port. Allow only yours, and programs, which send no origin.
         origins = [None, Origin(origin)] if origin else [None]
         async with serve(meet, "127.0.0.1", port, origins=origins) as server:
             [socket] = server.sockets

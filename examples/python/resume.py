@@ -1,7 +1,7 @@
-"""Go on after a crash: `python resume.py claude "a long task"`. Kill it at any time and start it again.
+"""Continue after a crash: `python resume.py claude "a long task"`. Kill it at any time and start it again.
 
-Nothing is lost and nothing is asked twice: the daemon (`sandbox-agent daemon start`) keeps working, the same key names the
-same turn, and the offset of the last event that we were done with is all that this program must remember.
+Nothing is lost and the prompt is sent once: the daemon (`sandbox-agent daemon start`) keeps working, the same key names
+the same turn, and this program only has to remember the offset of the last event that it has handled.
 """
 
 import argparse
@@ -14,7 +14,7 @@ NOTES = Path("resume.offset")
 
 
 def remember(offset: int) -> None:
-    """Whole or not at all: we may be killed while we write it."""
+    """Write atomically: the program may be killed at any moment."""
     fresh = NOTES.with_suffix(".new")
     fresh.write_text(str(offset))
     fresh.replace(NOTES)

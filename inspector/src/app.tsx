@@ -43,7 +43,7 @@ export function App({ arrival }: { arrival: Arrival }) {
       }
       setBusy(false);
       remember(address);
-      // Not before: a form that is still there holds what was typed, and would be made anew, without its focus.
+      // Not before: a form that is still open holds what was typed, and would be created again without its focus.
       setAsked(address);
       const entered = new Workspace(outcome.daemon, outcome.version, () => leave({ kind: "token wrong" }));
       entered.start();

@@ -5,14 +5,10 @@ import { Boundary } from "chat/parts/boundary";
 import { Broken } from "./parts/broken";
 import { applyTheme } from "./parts/theme";
 import "@fontsource-variable/geist/wght.css";
+import "chat/styles.css";
 import "./styles/tokens.css";
 import "./styles/parts.css";
 import "./styles/layout.css";
-import "chat/styles/transcript.css";
-import "chat/styles/folds.css";
-import "chat/styles/diffs.css";
-import "chat/styles/cards.css";
-import "chat/styles/code.css";
 
 applyTheme();
 const root = document.getElementById("root");

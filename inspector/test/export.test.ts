@@ -1,9 +1,9 @@
 /** Every recording as a document. */
-import { foldTranscript } from "sdk/transcript";
+import { foldTranscript } from "sandbox-agentd";
 import { expect, test } from "vitest";
 import type { SessionInfo } from "../src/daemon/types";
 import { asMarkdown } from "../src/export/markdown";
-import { recordings } from "./recordings";
+import { recordings } from "../../sdks/react/test/recordings";
 
 const info = { sessionId: "s", agent: "mock", title: "A title", directory: "/work", createdAt: "2026-01-27T19:10:11.123Z" } as SessionInfo;
 

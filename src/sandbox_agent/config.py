@@ -236,6 +236,12 @@ def named_data_dir(given: str | os.PathLike[str] | None, environ: Mapping[str, s
     return named
 
 
+def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
+    """The given data directory, or the one from the environment, or the default."""
+    named = named_data_dir(given, os.environ)
+    return Path(named).expanduser().absolute() if named else default_data_dir()
+
+
 def from_environment(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Config:
     """Flags take precedence over `SANDBOX_AGENT_*` variables. In the environment, lists are comma-separated."""
     named_data_dir(cast(str | None, flags.get("data_dir")), environ)

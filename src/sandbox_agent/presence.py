@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from pathlib import Path
 
@@ -53,3 +54,35 @@ def forget(folder: Path) -> None:
 def reachable(endpoint: str) -> str:
     """Replace an address that listens on all interfaces with loopback."""
     return endpoint.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def running_daemon(folder: Path) -> DaemonState | None:
+    """The daemon that runs on this data directory, if it has published its address."""
+    state = load(folder)
+    return state if state is not None and lock_holder(folder) == state.pid else None
+
+
+def lock_holder(folder: Path) -> int | None:
+    """The process that holds the directory's lock. A pid alone proves nothing: it may belong to another process by now."""
+    try:
+        with (folder / "lock").open() as lock:
+            text = lock.read().strip()
+            if not text.isdecimal() or not is_alive(int(text)):
+                return None
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return int(text)
+            return None
+    except OSError:
+        return None
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

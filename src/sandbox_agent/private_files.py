@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import IO
 
 
 def write_private(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -37,3 +38,8 @@ def sync_folder(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def log_file(path: Path) -> IO[bytes]:
+    """A new log that only its owner can read."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600), "w+b")

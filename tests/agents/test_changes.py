@@ -138,6 +138,42 @@ def test_two_concurrent_calls_each_have_their_own_part(workspace: Workspace) -> 
     assert workspace.result(second, key="d") == f"--- a/x\n+++ b/x\n{second}"
 
 
+def test_a_change_that_another_call_has_followed_is_only_its_own(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\nthree\n")
+    workspace.call("c")
+    workspace.file.write_text("one\nzwei\ndrei\n")
+    assert workspace.result("@@ -2 +2 @@\n-two\n+zwei\n", key="c") == (
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
+    )
+    workspace.call("d")
+    assert workspace.result("@@ -2,2 +2,2 @@\n zwei\n-three\n+drei\n", key="d") == (
+        "--- a/x\n+++ b/x\n@@ -2,2 +2,2 @@\n zwei\n-three\n+drei\n"
+    )
+
+
+def test_a_file_read_too_late_shows_no_more_lines_than_the_agent_does(workspace: Workspace) -> None:
+    workspace.file.write_text("one\nzwei\nthree\nvier\n")  # another call has changed the last line since
+    workspace.call()
+    told = "@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
+    assert workspace.result(told) == f"--- a/x\n+++ b/x\n{told}"
+
+
+def test_a_file_read_after_two_changes_has_the_agents_own_diff(workspace: Workspace) -> None:
+    workspace.file.write_text("eins\nzwei\n")
+    for key in ("c", "d"):
+        workspace.call(key)
+    first, second = "@@ -1,2 +1,2 @@\n-one\n+eins\n two\n", "@@ -1,2 +1,2 @@\n eins\n-two\n+zwei\n"
+    assert workspace.result(first, key="c") == f"--- a/x\n+++ b/x\n{first}"
+    assert workspace.result(second, key="d") == f"--- a/x\n+++ b/x\n{second}"
+
+
+def test_lines_added_to_a_file_read_too_late_are_added_once(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    workspace.call()
+    told = "@@ -1 +1,2 @@\n one\n+two\n"
+    assert workspace.result(told) == f"--- a/x\n+++ b/x\n{told}"
+
+
 def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> None:
     workspace.file.write_text("zero\none\ntwo\n")
     diff = "--- x\n+++ x\n@@ -1 +1 @@\n-two\n+zwei\n"

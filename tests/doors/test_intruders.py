@@ -5,6 +5,7 @@ None of them may be answered with a failure of ours, wait for ever, or keep othe
 
 from __future__ import annotations
 
+import base64
 import itertools
 import re
 import socket
@@ -25,7 +26,7 @@ from sandbox_agent.doors.opencode.readers import MAX_READERS
 from sandbox_agent.doors.opencode.request import ROUTES
 
 STREAM = {"accept": "text/event-stream"}
-DEEP = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
+DEEP = b'{"a":' * 5_000 + b"1" + b"}" * 5_000
 BODIES = {
     "nothing": b"",
     "an empty object": b"{}",
@@ -205,10 +206,12 @@ def test_no_argument_makes_a_tool_fail(native: Client) -> None:
 
 def test_an_editor_that_reads_nothing_is_told_to_wait(native: Client) -> None:
     editor = Editor(native)
-    codes = {editor.send("session/list", {}, id) for id in range(1, 4000)}
-    assert codes == {202, 429}
+    # The refusal names the method, so a few of them fill the stream.
+    codes = [editor.send("x" * 10_000, {}, id) for id in range(1, 400)]
+    assert codes == sorted(codes)
+    assert {202, 429} == set(codes)
     # What it has asked is answered as soon as it reads.
-    assert editor.answers({1})[1]["result"]["sessions"] is not None
+    assert editor.answers({1, 100})[100]["error"]["code"] == -32601
     assert native.request("DELETE", "/v1/acp", headers=editor.headers).status_code == 202
 
 
@@ -238,3 +241,86 @@ def _can_follow(daemon: Daemon) -> bool:
         head = f"GET /opencode/event HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n\r\n"
         connection.sendall(head.encode())
         return b" 200 " in connection.recv(100)
+
+
+# -- frames -----------------------------------------------------------------------------------
+
+UPGRADE = """GET /v1/acp?agent=mock HTTP/1.1\r
+Host: 127.0.0.1\r
+Connection: Upgrade\r
+Upgrade: websocket\r
+Sec-WebSocket-Version: 13\r
+Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+\r
+"""
+MASK = bytes(4)
+"""Leaves the payload as it is."""
+CLOSE = 0x88
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"\x81\x02{}",
+        b"\x83\x81" + MASK + b"x",
+        b"\x80\x81" + MASK + b"x",
+        b"\x89\xfe\x00\xc8" + MASK + bytes(200),
+        b"\x81\xff\x00\x00\x00\x00\x00\x30\x00\x00" + MASK + bytes(1000),
+    ],
+    ids=["not masked", "unknown kind", "continues nothing", "too long to be a ping", "too large"],
+)
+def test_what_is_not_a_frame_ends_a_websocket_quietly(daemon: Daemon, frame: bytes) -> None:
+    """The log has no traceback, which the fixture checks at the end."""
+    with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
+        connection.sendall(UPGRADE.encode())
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += connection.recv(1)
+        assert answer.startswith(b"HTTP/1.1 101 ")
+        connection.sendall(frame)
+        assert connection.recv(1)[0] == CLOSE
+
+
+# -- strangers --------------------------------------------------------------------------------
+
+TOKEN = "sixteen-characters-or-more"
+PATHS = ("/v1/acp", "/v1/acp/some-server", "/mcp", "/openai/v1/models", "/opencode/session")
+KNOWN = ("authorization", f"Bearer {TOKEN}")
+IN_QUERY = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(Daemon(tmp_path_factory.mktemp("guarded") / "data", "--token", TOKEN)) as daemon:
+        yield daemon
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], 401),
+        ([("authorization", "Bearer wrong")], 401),
+        ([("authorization", "Bearer")], 401),
+        ([("authorization", f"Token {TOKEN}")], 401),
+        ([KNOWN, KNOWN], 400),
+        ([KNOWN, ("origin", "http://evil.example")], 403),
+        ([KNOWN, ("origin", "null")], 403),
+        ([KNOWN, ("sec-fetch-site", "cross-site")], 403),
+        ([KNOWN, ("host", "evil.example")], 421),
+        ([KNOWN, ("host", "127.0.0.1@evil.example")], 421),
+    ],
+    ids=str,
+)
+def test_a_stranger_gets_into_no_door(guarded: Daemon, headers: list[tuple[str, str]], status: int) -> None:
+    for path in PATHS:
+        answer = httpx2.get(f"http://127.0.0.1:{guarded.port}{path}", headers=headers, timeout=SECONDS)
+        assert answer.status_code == status, (path, answer.text)
+
+
+def test_the_token_counts_in_a_query_at_the_opencode_door_only(guarded: Daemon) -> None:
+    for path, (name, value) in itertools.product(PATHS, (("auth_token", IN_QUERY), ("access_token", TOKEN))):
+        url = f"http://127.0.0.1:{guarded.port}{path}"
+        counts = (path.startswith("/opencode"), name) == (True, "auth_token")
+        assert httpx2.get(url, params={name: value}, timeout=SECONDS).status_code == (200 if counts else 401)
+    twice = f"http://127.0.0.1:{guarded.port}/opencode/session?auth_token={IN_QUERY}&auth_token={IN_QUERY}"
+    assert httpx2.get(twice, timeout=SECONDS).status_code == 400

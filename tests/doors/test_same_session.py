@@ -139,3 +139,37 @@ def test_an_editor_shows_what_the_events_say(daemon: Daemon, native: Client, tmp
         again.call("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
         # What was answered is not asked again.
         assert in_acp(again) == {**said, "asked": []}
+
+
+UNASKED = ["markdown", "thinking", "tool 3", "parallel", "subagent", "flood 50 10"]
+"""Prompts that need no answer."""
+
+
+def said_by_the_agent(events: list[dict[str, Any]]) -> list[str]:
+    """Its messages in order, without thoughts and sub-agents."""
+    items = [data["item"] for data in of_type(events, "item.completed")]
+    calls = {item["item_id"] for item in items if item["kind"] == "tool_call"}
+    return [
+        part["text"]
+        for item in items
+        if (item["kind"], item["role"]) == ("message", "assistant") and item.get("parent_id") not in calls
+        for part in item["content"]
+        if part["type"] == "text"
+    ]
+
+
+@pytest.mark.parametrize("prompt", UNASKED)
+def test_openai_and_mcp_say_what_the_events_say(daemon: Daemon, native: Client, prompt: str) -> None:
+    answered = native.post("/openai/v1/responses", {"model": "mock", "input": prompt}).json()
+    session, turn = answered["metadata"]["session_id"], answered["metadata"]["turn_id"]
+    native.sessions.append(session)
+    events = native.events(session)
+    paragraphs = [item["content"][0]["text"] for item in answered["output"] if item["type"] == "message"]
+    assert "".join(paragraphs) == "\n\n".join(said_by_the_agent(events))
+    (ended,) = of_type(events, "turn.ended")
+    assert answered["usage"]["output_tokens"] == ended["metadata"]["usage"]["output_tokens"]
+    # The same turn, read by an MCP client.
+    wait = {"name": "wait", "arguments": {"session_id": session, "turn_id": turn}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": wait}
+    told = native.post("/mcp", body, accept="application/json").json()["result"]["structuredContent"]
+    assert (told["text"], told["stop_reason"]) == ("".join(paragraphs), ended["metadata"]["stop_reason"])

@@ -47,6 +47,7 @@ class WireContainer(Struct, rename="pascal", forbid_unknown_fields=True):
     exposed_ports: dict[str, dict[str, str]]
     host_config: WireHostConfig
     stop_timeout: int
+    working_dir: str | None = None
 
 
 class Container(Struct):
@@ -100,7 +101,7 @@ class StandIn:
                 case _, ["volumes", name]:
                     return self._volume(method, name)
                 case _, ["containers", name, *verb]:
-                    return self._container(method, name, verb, query)
+                    return self._container(method, name, verb, query, body)
         raise AssertionError(f"the engine has no {method} {target}")
 
     def _create(self, name: str, spec: WireContainer) -> tuple[int, object]:
@@ -119,7 +120,7 @@ class StandIn:
         return 201, {"Id": self.containers[name].id, "Warnings": []}
 
     def _container(
-        self, method: str, name: str, verb: list[str], query: dict[str, str]
+        self, method: str, name: str, verb: list[str], query: dict[str, str], body: bytes
     ) -> tuple[int, object]:
         if name not in self.containers:
             return 404, {"message": f"No such container: {name}"}
@@ -197,6 +198,13 @@ def _matches(query: dict[str, str], labels: dict[str, str]) -> bool:
 @contextmanager
 def engine(socket: Path, port: int = 0) -> Iterator[StandIn]:
     stand_in = StandIn(port)
+    with serving(stand_in, socket):
+        yield stand_in
+
+
+@contextmanager
+def serving(stand_in: StandIn, socket: Path) -> Iterator[None]:
+    """Answer on a socket."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -204,15 +212,16 @@ def engine(socket: Path, port: int = 0) -> Iterator[StandIn]:
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             status, said = stand_in.answer(self.command, self.path, body)
-            content = b"" if said is None else json.dumps(said).encode()
+            is_archive = isinstance(said, bytes)
+            content = said if isinstance(said, bytes) else b"" if said is None else json.dumps(said).encode()
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            self.send_header("content-type", "application/x-tar" if is_archive else "application/json")
             if status not in (204, 304):
                 self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_DELETE = answer
+        do_GET = do_POST = do_PUT = do_DELETE = answer
 
         def address_string(self) -> str:
             return "client"
@@ -224,10 +233,10 @@ def engine(socket: Path, port: int = 0) -> Iterator[StandIn]:
         daemon_threads = True
 
     with Server(str(socket), Handler) as server:
-        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        serving.start()
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
         try:
-            yield stand_in
+            yield
         finally:
             server.shutdown()
-            serving.join()
+            thread.join()

@@ -17,7 +17,7 @@ import msgspec
 from tests.cli.conftest import command, environment
 from tests.daemons import SECONDS
 
-from sandbox_agent.fleet.local import LocalProvider
+from sandbox_agent.providers.local import LocalProvider
 
 TOKEN = "a-token-for-the-fleet"
 NEVER = "3600"
@@ -120,7 +120,7 @@ class FleetProgram:
         return sandbox.state if sandbox else None
 
     def pid(self, name: str) -> int | None:
-        from sandbox_agent.client.discovery import lock_holder
+        from sandbox_agent.presence import lock_holder
 
         return lock_holder(self.place(name) / "data")
 

@@ -11,9 +11,9 @@ import pytest
 from tests.fleet.engine import StandIn, WireContainer, engine
 
 from sandbox_agent.errors import InvalidRequest, Unavailable
-from sandbox_agent.fleet import Sandbox, SandboxSpec
-from sandbox_agent.fleet.docker import DockerProvider
-from sandbox_agent.fleet.engine import Engine
+from sandbox_agent.providers import Sandbox, SandboxSpec
+from sandbox_agent.providers.docker import DockerProvider
+from sandbox_agent.providers.engine import Engine
 
 PORT = 41234
 CONTAINER = "sandbox-agent-team.one"

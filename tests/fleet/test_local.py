@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from sandbox_agent.fleet.fleet import HUNG_SECONDS
-from sandbox_agent.fleet.provider import STOP_SECONDS
+from sandbox_agent.providers.provider import STOP_SECONDS
 
 BYTES = {"content-type": "application/octet-stream"}
 

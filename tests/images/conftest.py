@@ -16,7 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "images":
             item.add_marker(pytest.mark.image)
-            item.add_marker(pytest.mark.timeout(3000))  # a first build fetches a distribution
+            item.add_marker(pytest.mark.timeout(7200))  # a first build fetches a distribution
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,9 @@ ROOT = Path(__file__).parents[2]
 BASE = "debian:bookworm-slim"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 USER = 1000
-BUILD_SECONDS = 1800
+CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")
+"""Found here: the command that enters the image already has the image's PATH."""
+BUILD_SECONDS = 3600
 
 
 class Builder:
@@ -212,7 +214,7 @@ class Container:
                 self.call("GET", "/v1/ready")
                 return
             except (urllib.error.URLError, ConnectionError, AssertionError):
-                assert self.process.poll() is None, "the daemon ended"
+                assert self.process.poll() is None, f"the daemon ended: {self.output()}"
                 assert time.monotonic() < deadline, "the daemon does not answer"
                 time.sleep(0.1)
 
@@ -229,7 +231,7 @@ class Container:
             (root / inside.lstrip("/")).mkdir(parents=True, exist_ok=True)
             steps.append(f"mount --bind {outside} {root}{inside}")
         steps.append(f"mount -o remount,bind,ro {root}")
-        enter = f'exec chroot --userspec={USER}:{USER} {root} sh -c \'cd {self.image.config["WorkingDir"]} && exec "$@"\' sh "$@"'
+        enter = f'exec {CHROOT} --userspec={USER}:{USER} {root} sh -c \'cd {self.image.config["WorkingDir"]} && exec "$@"\' sh "$@"'
         with self._output.open("ab") as output:
             return subprocess.Popen(
                 [
@@ -298,11 +300,11 @@ def run_claude(image: Image, folder: Path, port: int) -> str:
         offline = offline_environment("claude", model.base_url, home)
         for file in [home, *home.rglob("*")]:
             os.chown(file, USER, USER)
-        # The cache has links to absolute paths, so it keeps its own.
-        programs = agent_cache.cache_folder().resolve()
+        # Its own folder, because only root can look into the cache.
+        program = (agent_cache.cache_folder() / "bin" / "claude").resolve(strict=True)
         env = {name: value.replace(str(home), "/data") for name, value in offline.items()}
-        env["PATH"] = f"{programs}/bin:{image.environ()['PATH']}"
-        container = Container(image, folder, port, env, {programs: str(programs)})
+        env["PATH"] = f"/opt/claude:{image.environ()['PATH']}"
+        container = Container(image, folder, port, env, {program.parent: "/opt/claude"})
         container.start()
         try:
             container.call(
@@ -310,6 +312,6 @@ def run_claude(image: Image, folder: Path, port: int) -> str:
                 "/v1/sessions/real",
                 {"agent": "claude", "directory": "/workspace", "permissionMode": "bypass"},
             )
-            return str(container.turn("real", "say hello")[-1]["data"]["stop_reason"])
+            return str(container.turn("real", "say hello")[-1]["data"]["metadata"]["stop_reason"])
         finally:
             container.stop()

@@ -34,7 +34,7 @@ def test_the_root_is_read_only_and_the_user_has_no_privileges(container: Contain
 def test_what_it_recorded_is_in_the_volume_after_a_stop(container: Container) -> None:
     container.call("POST", "/v1/sessions/kept", {"agent": "mock", "directory": "/workspace"})
     ended = container.turn("kept", "hello")[-1]
-    assert ended["data"]["stop_reason"] == "end_turn"
+    assert ended["data"]["metadata"]["stop_reason"] == "end_turn"
     assert container.stop() == 0
     container.start()
     assert container.call("GET", "/v1/sessions/kept/events")["events"][-1]["event_id"] == ended["event_id"]
@@ -47,7 +47,7 @@ def test_a_stop_lets_a_short_turn_end(container: Container) -> None:
     container.start()
     events = container.call("GET", "/v1/sessions/busy/events")["events"]
     (ended,) = [event for event in events if event["type"] == "turn.ended"]
-    assert ended["data"]["stop_reason"] == "end_turn"
+    assert ended["data"]["metadata"]["stop_reason"] == "end_turn"
 
 
 def test_the_image_says_who_it_runs_as_and_what_it_keeps(slim: Image) -> None:

@@ -99,7 +99,7 @@ def test_a_missing_token_and_a_wrong_one_get_different_messages(page: Page, lock
 def test_nothing_that_answers_is_not_running(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     page.get_by_role("button", name="Connect").click()
-    is_told(page, "Nothing answers there")
+    is_told(page, "Nothing answers at this address")
     page.get_by_label("Endpoint").fill("127.0.0.1:10")
     page.get_by_label("Endpoint").press("Enter")
     is_told(page, "No daemon listens at http://127.0.0.1:10")
@@ -155,7 +155,7 @@ def test_a_token_never_goes_to_an_address_of_the_link_unasked(
 def test_what_was_sent_to_another_address_keeps_it_in_the_log(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     page.get_by_role("button", name="Connect").click()
-    is_told(page, "Nothing answers there")
+    is_told(page, "Nothing answers at this address")
     connect(page, address(daemon))
     is_in(page)
     page.keyboard.press("Alt+d")

@@ -113,7 +113,7 @@ def test_changes_are_shown_reverted_and_brought_back(window: Window, client: Cli
     panel = tab(window, "Changes", session)
     expect(panel.get_by_text("The directory is as it was")).to_be_visible()
     file.write_text("def two():\n    pass\n")
-    panel.get_by_role("button", name="Look again").click()
+    panel.get_by_role("button", name="Refresh").click()
     change = panel.get_by_role("region", name="main.py")
     change.get_by_role("button", name="main.py").first.click()
     expect(panel.get_by_label("Change of main.py")).to_contain_text("def two():")

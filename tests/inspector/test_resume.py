@@ -63,7 +63,7 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         daemon.flags = ("--no-token", "--port", str(daemon.port))
         daemon.start()
         expect(status).to_have_text("Live")
-        window.turn_is_over("how it ended is not known")
+        window.turn_is_over("its outcome is unknown")
         expect(window.page.get_by_role("alert")).to_have_count(0)
         expect(window.message).to_have_value("still there")
         window.message.press("Enter")

@@ -237,7 +237,7 @@ def test_search_finds_text_that_is_folded_or_out_of_sight(window: Window, client
     expect(window.log.locator(".userText").filter(has_text="needle")).to_be_in_viewport()
     field.press("Enter")
     expect(count).to_have_text("2 of 2")
-    assert window.page.evaluate("CSS.highlights.get('found-here').size") > 0
+    assert window.page.evaluate("CSS.highlights.get('sandbox-agent-found-here').size") > 0
     field.fill("42")
     expect(window.log.get_by_label("Result of task")).to_be_in_viewport()
     field.fill("nowhere to be found")

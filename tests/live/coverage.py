@@ -72,6 +72,16 @@ def table(matrix: Matrix) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def summary(matrix: Matrix) -> str:
+    """One line for each agent, for the README."""
+    rows = [["Agent", "Name", "Tested version", "Stability", "Features"], ["---"] * 5]
+    for agent in sorted(matrix, key=list(TRIED).index):
+        cells = [outcome for name, outcome in matrix[agent].cells.items() if name in FEATURES]
+        works = f"{cells.count('yes')} of {len(FEATURES)}"
+        rows.append([TRIED[agent].title, f"`{agent}`", matrix[agent].version, TRIED[agent].stability, works])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def page(matrix: Matrix) -> str:
     gaps = [
         f"- {TRIED[agent].title}, {FEATURES[name].title}: {TRIED[agent].gaps[name]}\n"
@@ -108,9 +118,9 @@ def _cells(line: str) -> list[str]:
 
 
 def in_readme(readme: str, matrix: Matrix) -> str:
-    """The README with the matrix between its markers; unchanged if it has none."""
+    """The README with a line for each agent between its markers; unchanged if it has none."""
     inside = re.compile(re.escape(BEGIN) + r".*?" + re.escape(END), re.DOTALL)
-    return inside.sub(lambda _: f"{BEGIN}\n{table(matrix)}{END}", readme)
+    return inside.sub(lambda _: f"{BEGIN}\n{summary(matrix)}{END}", readme)
 
 
 def differences(before: Matrix, after: Matrix) -> list[str]:

@@ -55,6 +55,11 @@ KINDS = {
         (Read("x.txt"), Edit("x.txt", "one", "eins"), Next(), Edit("x.txt", "three", "drei")),
         changes=2,
     ),
+    "at-once": Kind(
+        {"x.txt": WHOLE.encode()},
+        (Read("x.txt"), Next(), Edit("x.txt", "one", "eins"), Edit("x.txt", "three", "drei")),
+        changes=2,
+    ),
     "indented": Kind({"x.py": b"if x:\n    one\n    two\n    three\n"}, edit("x.py", "    two", "    zwei")),
     "spaces": Kind({"a b/x y.txt": WHOLE.encode()}, edit("a b/x y.txt", "two", "zwei")),
     "unicode": Kind(

@@ -528,15 +528,16 @@ def test_leaves_plan_mode_with_an_approved_plan(live: Live) -> None:
 
 
 @feature("plan_rejected")
-def test_stays_in_plan_mode_with_a_rejected_plan(live: Live) -> None:
-    session = live.session(permissionMode="plan")
-    turn_id = session.send(live.say("plan", "", PLAN_WORDS))
-    session.answer(session.question(turn_id), ["reject"])
-    session.finish(turn_id)
-    assert session.question_resolved().status == "rejected"
-    assert session.info["permissionMode"] == "plan"
-    session.run(live.command("touch never.txt"))
-    assert not (live.workspace / "never.txt").exists()
+def test_stays_in_plan_mode_with_any_answer_other_than_approve(live: Live) -> None:
+    for answer in (["reject"], ["Yes, approve it"], []):
+        session = live.session(permissionMode="plan")
+        turn_id = session.send(live.say("plan", "", PLAN_WORDS))
+        session.answer(session.question(turn_id), answer)
+        session.finish(turn_id)
+        assert session.question_resolved().status == "rejected"
+        assert session.info["permissionMode"] == "plan"
+        session.run(live.command("touch never.txt"))
+        assert not (live.workspace / "never.txt").exists()
 
 
 @feature("switch_agent_mode")

@@ -145,6 +145,7 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
     assert turn.usage is not None
     assert (turn.usage.input_tokens, turn.usage.output_tokens) == (100, 20)
     assert turn.usage.cost_usd
+    assert turn.usage.context_window == 128_000
     assert "The user ran scripted scenarios." in str(turn.parts(Json)[-1].json)
     assert not turn.text
     for words in ("three", "four"):

@@ -141,7 +141,7 @@ def test_a_freshly_written_matrix_passes(tmp_path: Path) -> None:
     assert "wrote coverage.md, README.md" in written.stdout
     assert written.returncode == pytest.ExitCode.OK
     assert (tmp_path / "coverage.md").read_text() == coverage.page(RIGHT)
-    assert coverage.table(RIGHT) in (tmp_path / "README.md").read_text()
+    assert coverage.summary(RIGHT) in (tmp_path / "README.md").read_text()
     again = run_suite(tmp_path, "-n", "0")
     assert "coverage matrix" not in again.stdout
     assert again.returncode == pytest.ExitCode.OK

@@ -11,8 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VERSION = "97.98.99"
-LINKED = (".venv", "inspector/node_modules", "sdks/typescript/node_modules", "src/sandbox_agent/http/ui")
-"""What `make setup` and `make sdk` made, so that the copy need not."""
 
 
 class Release:
@@ -60,7 +58,13 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             # With their times: nothing is newer than what was made of it.
             shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
-    for name in LINKED:
-        if (ROOT / name).exists():
-            (copy / name).symlink_to(ROOT / name)
+    # Linked file by file: stamping makes `make` install the copy into its environment, which must not be ours.
+    shutil.copytree(ROOT / ".venv", copy / ".venv", symlinks=True, copy_function=_link)
     return Release(copy)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk
+        shutil.copy2(source, target)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.busy import busy
 from tests.daemons import SECONDS
 
 from sandbox_agent import AsyncSandboxAgent, DaemonNotStarted, DaemonUnreachable, SandboxAgent
@@ -86,7 +87,7 @@ def test_a_started_daemon_that_was_killed_is_not_waited_for(tmp_path: Path) -> N
         began = time.monotonic()
         with pytest.raises(DaemonUnreachable, match=r"has exited|was lost"):
             turn.result()
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < busy(30)
 
 
 def test_a_folder_that_another_daemon_uses_is_reported(daemon: Daemon) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.busy import busy
 
 from sandbox_agent import (
     AnswerNeeded,
@@ -122,7 +123,7 @@ def test_a_turn_that_takes_too_long_while_it_streams_is_cancelled(session: Sessi
     began = time.monotonic()
     with pytest.raises(TurnTimeout, match=r"longer than 0\.5 seconds"):
         session.prompt(LONG, timeout=0.5).result()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < busy(20)
     assert session.get().state == "idle"
 
 
@@ -169,7 +170,7 @@ def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:
         began = time.monotonic()
         with pytest.raises(TurnTimeout, match="could not be cancelled: no daemon at"):
             turn.result()
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < busy(20)
 
 
 def test_a_request_answered_in_the_loop_does_not_raise(session: Session) -> None:

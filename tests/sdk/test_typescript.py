@@ -94,8 +94,9 @@ def test_every_problem_is_a_class_of_the_same_name(node: str) -> None:
     assert dict(classes) == {name: error.__name__ for name, error in ERRORS.items()}
 
 
-def test_the_readmes_program_runs(node: str, tmp_path: Path) -> None:
-    (program,) = re.findall(r"```ts\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def test_the_program_of_the_quickstart_runs(node: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "quickstart.mdx").read_text()
+    (program,) = re.findall(r"```ts TypeScript\n(.*?)```", page, re.DOTALL)
     with running(Daemon(tmp_path / "data", "--no-token")) as daemon:
         text = program.replace("127.0.0.1:2468", f"127.0.0.1:{daemon.port}")
         assert "turn.ended" in run(node, "--input-type=module", "--eval", text)

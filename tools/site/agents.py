@@ -2,21 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import msgspec
+from tests.live import coverage
+from tests.live.features import FEATURES
 
 from sandbox_agent.agents import AGENTS
 
 from .mdx import page, prose
 
+MATRIX = Path(__file__).parents[2] / "docs" / "compatibility.mdx"
 WRITTEN_BY_HAND = {"mock"}
 """Agents with a page of their own, which `facts` is a part of."""
 
 
 def render(name: str) -> str:
     agent = AGENTS[name]
-    notes = "".join(f"- {prose(note)}\n" for note in agent.notes)
-    body = f"{facts(name)}\n" + (f"\n## Good to know\n\n{notes}" if notes else "")
-    return page(agent.title, f"{agent.title} through the daemon: modes, variables and capabilities.", body)
+    sections = [
+        f'```console\n$ sandbox-agent run {name} "Explain this folder"\n```',
+        facts(name),
+        _section("Good to know", agent.notes),
+        _section("What it does without asking", [agent.unasked] if agent.unasked else []),
+        _section(
+            "What it reads from the workspace",
+            [agent.reads_from_workspace] if agent.reads_from_workspace else [],
+        ),
+        _section("What it cannot do", gaps(name)),
+    ]
+    return page(
+        agent.title,
+        f"{agent.title} through the daemon: modes, keys, and what works.",
+        "\n\n".join(section for section in sections if section),
+    )
+
+
+def _section(title: str, lines: Sequence[str]) -> str:
+    """Sentences, one per line of a list unless there is only one."""
+    texts = [prose(f"{line[:1].upper()}{line[1:]}".rstrip(".") + ".") for line in lines]
+    if not texts:
+        return ""
+    return f"## {title}\n\n" + (texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts))
+
+
+def gaps(name: str) -> list[str]:
+    """What the coverage matrix says the agent lacks, features with the same reason together."""
+    column = coverage.read(MATRIX.read_text()).get(name)
+    if column is None:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for feature, outcome in column.cells.items():
+        if outcome != "yes":
+            reason = AGENTS[name].gaps.get(feature, "the tests fail")
+            reasons.setdefault(reason, []).append(FEATURES[feature].title)
+    return [f"**{'; '.join(features)}**: {reason}" for reason, features in reasons.items()]
+
+
+def checklist() -> str:
+    """The features of the matrix: those that every agent has, and the others with who has them."""
+    matrix = coverage.read(MATRIX.read_text())
+    having = {
+        name: [agent for agent, column in matrix.items() if column.cells.get(name) == "yes"]
+        for name in FEATURES
+    }
+    required = [FEATURES[name].title for name, agents in having.items() if len(agents) == len(matrix)]
+    optional = [
+        f"| {FEATURES[name].title} | {', '.join(f'`{agent}`' for agent in agents) or 'no agent'} |"
+        for name, agents in having.items()
+        if len(agents) < len(matrix)
+    ]
+    body = (
+        "An agent has to do certain things before it is worth having behind one API. The others are optional: your "
+        "program should work without them, or look at `capabilities` in `GET /v1/agents` first. Both lists come from "
+        "the [compatibility matrix](/compatibility), so each line is something that a test has shown.\n\n"
+        "## Required\n\nEvery agent does these.\n\n"
+        + "\n".join(f"- {title}" for title in required)
+        + "\n\n## Optional\n\n| feature | agents that have it |\n|---|---|\n"
+        + "\n".join(optional)
+        + "\n\n## For a program of your own\n\nIf you write an agent that speaks ACP, the required list is what to aim "
+        "for; [ACP agents](/acp-agents) says how each feature maps to the protocol. Test it with the same suite: add it "
+        "to `tests/live/tried.py` and run `make live`.\n"
+    )
+    return page("Feature checklist", "What every agent does, and what is optional.", body)
 
 
 def facts(name: str) -> str:
@@ -31,8 +99,16 @@ def facts(name: str) -> str:
             f"| Name | `{agent.name}` |",
             f"| Stability | {agent.stability} |",
             *([f"| Tested version | {agent.tested_version} |"] if agent.tested_version else []),
+            *([f"| Keys | {_keys(name)} |"] if agent.credentials else []),
             f"| Modes | {', '.join(f'`{mode.id}`' for mode in agent.modes)} |",
-            f"| Variables it sees in addition to the safe base | {families or 'none'} |",
+            f"| Variables it sees | {families or 'none of its own'} ([what every agent sees](/security)) |",
             f"| Capabilities | {', '.join(able)} |",
         ]
     )
+
+
+def _keys(name: str) -> str:
+    """Where its keys come from; the page about credentials has the files, too."""
+    sources = AGENTS[name].credentials
+    variables = [f"`{one.name}`" for one in sources.variables] if sources else []
+    return ", ".join([*variables, "its own login"]) + " ([where they are found](/credentials))"

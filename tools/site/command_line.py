@@ -56,9 +56,9 @@ def _section(node: Node) -> str:
         name,
         anchor(name),
         prose((node.parser.description or "").replace("%%", "%")),
-        f"```sh\n{_usage(node)}\n```",
+        f"```console\n{_usage(node)}\n```",
         "\n".join(["| argument | |", "|---|---|", *rows]) if rows else "",
-        f"```sh\n{examples}\n```" if examples else "",
+        f"```console\n{examples}\n```" if examples else "",
     )
 
 

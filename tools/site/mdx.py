@@ -40,3 +40,8 @@ def folded(title: str, anchor: str, *paragraphs: str) -> str:
 def anchor(name: str) -> str:
     """`sessions.send_message` -> `sessions-send-message`."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def slug(heading: str) -> str:
+    """The anchor that Mintlify gives a heading."""
+    return re.sub(r"[^a-z0-9_]+", "-", re.sub(r"['’]", "", heading.lower())).strip("-")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import msgspec
@@ -22,14 +21,15 @@ def http_api() -> str:
         "Fields may be spelled `agentMode` or `agent_mode`. Problems are explained under [Errors](/errors).\n"
     )
     sections = [head]
-    for group, operations in itertools.groupby(OPERATIONS.values(), lambda one: one.name.partition(".")[0]):
-        sections += [f"## {group}\n", f"{GROUPS[group]}\n", *map(_operation, operations)]
+    for group, about in GROUPS.items():
+        operations = [one for one in OPERATIONS.values() if one.name.partition(".")[0] == group]
+        sections += [f"## {group}\n", f"{about}\n", *map(_operation, operations)]
     return page("HTTP API", "Every operation: route, fields and problems.", "\n".join(sections))
 
 
 def _operation(operation: Operation) -> str:
     fields = [
-        f"- `{field.encode_name}`: {prose(description(field.type))}"
+        f"- `{field.encode_name}`: {prose(description(field.type))}".removesuffix(": ")
         for field in msgspec.structs.fields(operation.request)
     ]
     problems = ", ".join(f"[`{error.type}`](/errors#{error.type})" for error in operation.errors)

@@ -1,7 +1,7 @@
 /** What has changed in the session's directory since the session began, and the way back. */
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { sessionPath } from "../daemon/daemon";
-import { Refused, sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
+import { Problem } from "sandbox-agentd";
 import type { ChangedFile, ChangeList } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
@@ -18,7 +18,7 @@ const LATER_MS = 700;
 
 export default function ChangesTab({ sessionId }: { sessionId: string }) {
   const workspace = useWorkspace();
-  const { daemon } = workspace;
+  const { client } = workspace;
   const conversation = useMemo(() => workspace.conversation(sessionId), [workspace, sessionId]);
   const { transcript } = useObserved(conversation);
   const state = useObserved(workspace.sessions).find((session) => session.sessionId === sessionId)?.state;
@@ -30,12 +30,12 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
 
   const reload = useCallback(async () => {
     try {
-      setChanges(await daemon.get<ChangeList>(sessionPath(sessionId, "changes")));
+      setChanges(await client.listChanges(sessionId));
       setFailure(null);
     } catch (error) {
       setFailure(error);
     }
-  }, [daemon, sessionId]);
+  }, [client, sessionId]);
   // An agent changes files while it works; each entry of the transcript that ends may be such a change.
   const { length } = transcript.entries;
   useEffect(() => {
@@ -45,11 +45,11 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
 
   if (changes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for changes…</p>;
 
-  const act = async (action: "revert" | "undo", body?: object) => {
+  const act = async (action: () => Promise<unknown>) => {
     setBusy(true);
     setProblem(null);
     try {
-      await daemon.post(sessionPath(sessionId, "changes", action), body);
+      await action();
     } catch (error) {
       setProblem(whyNot(error));
     }
@@ -58,7 +58,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
   };
   // With the tags that are on the screen: what somebody changed since is not thrown away.
   const revert = (files: readonly ChangedFile[]) =>
-    act("revert", { paths: files.map(({ path }) => path), etags: Object.fromEntries(files.map(({ path, etag }) => [path, etag])) });
+    act(() => client.revertChanges(sessionId, { paths: files.map(({ path }) => path), etags: Object.fromEntries(files.map(({ path, etag }) => [path, etag])) }));
   const { files, canUndo, notice, source } = changes;
   const mayRevert = source === "snapshot";
   const locked = busy || !(state === "idle" || state === "ended");
@@ -70,7 +70,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
           {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")} <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />
         </p>
         {canUndo && (
-          <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act("undo")} title="Bring back what the last revert took">
+          <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act(() => client.undoRevert(sessionId))} title="Undo the last revert">
             Undo revert
           </Button>
         )}
@@ -79,13 +79,13 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
             Revert all
           </Button>
         )}
-        <IconButton icon="refresh" label="Look again" onClick={reload} />
+        <IconButton icon="refresh" label="Refresh" onClick={reload} />
       </div>
       {problem && <Notice>{problem}</Notice>}
       {failure !== null && <Notice>{sayWhy(failure)}</Notice>}
       {notice && <Notice tone="calm">{notice}</Notice>}
       {!mayRevert && !notice && files.length > 0 && (
-        <Notice tone="calm">The directory is in no git repository: these are the changes that the agent told, and they cannot be reverted.</Notice>
+        <Notice tone="calm">The directory is not in a git repository: these are the changes that the agent reported, and they cannot be reverted.</Notice>
       )}
       {files.length === 0 && <p className="debugEmpty">The directory is as it was when the session began.</p>}
       {files.map((file) => (
@@ -135,8 +135,8 @@ function Change({ file, locked, onRevert }: { file: ChangedFile; locked: boolean
 }
 
 function whyNot(error: unknown): string {
-  if (!(error instanceof Refused)) return sayWhy(error);
+  if (!(error instanceof Problem)) return sayWhy(error);
   if (error.status === 409) return `Not while a turn runs: ${sayWhy(error)}.`;
-  if (error.status === 412) return `Somebody has changed a file since it was shown here, so nothing was reverted: ${sayWhy(error)}. Look at it again first.`;
+  if (error.status === 412) return `A file has changed since it was shown here, so nothing was reverted: ${sayWhy(error)}. Look at it again first.`;
   return sayWhy(error);
 }

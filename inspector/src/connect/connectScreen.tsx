@@ -28,7 +28,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
         <h1>
           <Icon name="terminal" size={22} /> Inspector
         </h1>
-        <p className="muted">See and drive every agent of a sandbox-agent daemon.</p>
+        <p className="muted">Watch and control every agent of a sandbox-agent daemon.</p>
         {fromLink && !failure && (
           <Notice tone="warn">
             This address came with the link that you opened. Connect only if you know it: the token goes there.

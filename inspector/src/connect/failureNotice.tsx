@@ -21,7 +21,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
       return { title: "This is not an address", body: <p>It looks like http://127.0.0.1:2468.</p> };
     case "not running":
       return {
-        title: "Nothing answers there",
+        title: "Nothing answers at this address",
         body: <p>No daemon listens at {endpoint}, or it cannot be reached from this browser. Is it running?</p>,
       };
     case "mixed content":
@@ -31,7 +31,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
       };
     case "not a daemon":
       return {
-        title: "Something else answers there",
+        title: "Another server answers at this address",
         body: <p>{endpoint} is not a sandbox-agent daemon. Check the port.</p>,
       };
     case "origin":
@@ -57,7 +57,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
     case "token missing":
       return { title: "It needs a token", body: <p>It is in the address that the daemon printed when it started.</p> };
     case "token wrong":
-      return { title: "The token is wrong", body: <p>The daemon does not take it. Was it started with another one?</p> };
+      return { title: "The token is wrong", body: <p>The daemon rejects this token. Was it started with another one?</p> };
     case "token throttled":
       return { title: "Too many wrong tokens", body: <p>Wait a minute, then try the right one.</p> };
     case "other":

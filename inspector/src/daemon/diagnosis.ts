@@ -1,7 +1,6 @@
 /** Tries to reach a daemon and, when that fails, finds out why. */
-import type { Address } from "./daemon";
-import { Daemon } from "./daemon";
-import { Refused } from "./problem";
+import { NotADaemon, Problem, WrongUsage } from "sandbox-agentd";
+import { type Address, Daemon } from "./daemon";
 import type { RequestLog } from "./requestLog";
 
 export type Failure =
@@ -21,27 +20,28 @@ export type Outcome = { daemon: Daemon; version: string } | { failure: Failure }
 export async function connect(address: Address, log: RequestLog): Promise<Outcome> {
   if (!URL.canParse(address.endpoint)) return { failure: { kind: "bad address", detail: address.endpoint } };
   // Without a token and without a header of ours: a request that needs no preflight, whose refusal can be read.
-  const anonymous = new Daemon({ ...address, token: null }, log);
   let version: string;
   try {
-    const health = await anonymous.get<{ status?: string; version?: string }>("/v1/health");
+    const health = await new Daemon({ ...address, token: null }, log, { maxRetries: 0 }).client.getHealth();
     if (health?.status !== "ok") return { failure: { kind: "not a daemon" } };
     version = health.version ?? "";
   } catch (error) {
+    if (error instanceof WrongUsage) return { failure: { kind: "bad address", detail: address.endpoint } };
     return { failure: await whyNot(address, error) };
   }
-  const daemon = new Daemon(address, log);
   try {
-    await daemon.get("/v1/sessions?limit=1");
-    return { daemon, version };
+    await new Daemon(address, log, { maxRetries: 0 }).client.listSessions({ limit: 1 });
+    return { daemon: new Daemon(address, log), version };
   } catch (error) {
     return { failure: await whyNot(address, error) };
   }
 }
 
 async function whyNot(address: Address, error: unknown): Promise<Failure> {
-  if (!(error instanceof Refused)) {
-    if (error instanceof SyntaxError) return { kind: "not a daemon" };
+  if (error instanceof NotADaemon) return { kind: "not a daemon" };
+  // A token that no header can carry.
+  if (error instanceof WrongUsage) return { kind: "token wrong" };
+  if (!(error instanceof Problem)) {
     if (window.location.protocol === "https:" && isPlainAndFar(address.endpoint)) return { kind: "mixed content" };
     // The browser hides a refused cross-origin answer, but it tells whether there was one.
     return (await somebodyAnswers(address.endpoint)) ? { kind: "origin" } : { kind: "not running" };
@@ -55,7 +55,6 @@ async function whyNot(address: Address, error: unknown): Promise<Failure> {
       return { kind: "host", host: new URL(address.endpoint).hostname };
     case "permission_denied":
       return { kind: "origin" };
-    case "about:blank":
     case "not_found":
       return { kind: "not a daemon" };
     default:

@@ -48,7 +48,7 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
     return entry.id;
   }
 
-  end(id: number, outcome: Partial<Pick<LoggedRequest, "status" | "answer" | "failure">>): void {
+  end(id: number, outcome: Partial<Pick<LoggedRequest, "status" | "answer" | "failure" | "stream">>): void {
     this.#entries = this.#entries.map((entry) =>
       entry.id === id
         ? {
@@ -68,7 +68,42 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
   }
 }
 
-/** The request as a command for a shell; the token is named, not told. */
+/** A `fetch` that writes down what it sends and gets. */
+export function loggedFetch(log: RequestLog, { poll = false } = {}): typeof fetch {
+  return async (input, init = {}) => {
+    const { authorization, ...headers } = init.headers as Record<string, string>;
+    const id = log.begin({
+      method: init.method ?? "GET",
+      url: String(input),
+      headers,
+      body: init.body instanceof Blob ? `<${init.body.size} bytes>` : ((init.body as string | undefined) ?? null),
+      file: init.body instanceof Blob,
+      authorized: authorization !== undefined,
+      stream: false,
+      poll,
+    });
+    try {
+      const response = await fetch(input, { ...init, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" });
+      log.end(id, { status: response.status });
+      void answerOf(response).then((answer) => log.end(id, answer), () => undefined);
+      return response;
+    } catch (error) {
+      log.end(id, { failure: init.signal?.aborted ? "aborted" : "no answer" });
+      throw error;
+    }
+  };
+}
+
+/** What is worth telling of an answer. Only JSON is read a second time. */
+async function answerOf(response: Response): Promise<Partial<Pick<LoggedRequest, "answer" | "stream">>> {
+  const type = response.headers.get("content-type") ?? "";
+  if (type.startsWith("text/event-stream")) return { stream: true };
+  if (/[/+]json\b/.test(type)) return { answer: await response.clone().text() };
+  const size = response.headers.get("content-length");
+  return { answer: response.body ? [size && `${size} bytes`, type || "unknown type"].filter(Boolean).join(" of ") : "" };
+}
+
+/** The request as a command for a shell; it has the name of the token variable, not the token. */
 export function asCurl(request: LoggedRequest): string {
   const parts = [`curl ${request.stream ? "-sN" : "-s"}`];
   if (request.method !== "GET") parts.push(`-X ${request.method}`);

@@ -1,5 +1,5 @@
 /** What the daemon answers, by the names of its OpenAPI document. */
-import type { components } from "sdk/openapi";
+import type { components } from "sandbox-agentd/openapi";
 
 type Schemas = components["schemas"];
 
@@ -45,6 +45,3 @@ export interface EntryPage {
   readonly entries: readonly FileEntry[];
   readonly nextCursor?: string;
 }
-
-/** A frame named `session` on the stream of everything. */
-export type SessionNews = SessionInfo & { deleted?: boolean };

@@ -59,7 +59,7 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
         )}
       </header>
       <dl className="facts">
-        <Fact name="Version" value={agent.installed ? (agent.version ?? "not told") : "not installed"} />
+        <Fact name="Version" value={agent.installed ? (agent.version ?? "unknown") : "not installed"} />
         {agent.testedVersion && <Fact name="Tested with" value={agent.testedVersion} />}
         {agent.path && <Fact name="Path" value={agent.path} />}
         <Fact name="Credentials" value={agent.credentialsAvailable ? "found" : "none found"} />
@@ -68,7 +68,7 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
         {offer && (
           <Fact
             name="Models"
-            value={offer.models.map((model) => (model.id === offer.defaultModel ? `${model.id} (default)` : model.id)).join("\n") || "none told"}
+            value={offer.models.map((model) => (model.id === offer.defaultModel ? `${model.id} (default)` : model.id)).join("\n") || "none reported"}
           />
         )}
       </dl>

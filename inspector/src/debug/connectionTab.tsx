@@ -15,7 +15,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 
 export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
   const workspace = useWorkspace();
-  const link = useObserved(workspace.live);
+  const link = useObserved(workspace.connection);
   const now = useNow();
   const chosen = useObserved(theme);
   const { endpoint, token } = workspace.daemon.address;
@@ -32,7 +32,7 @@ export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
         <Fact name="Opened" value={link.opened === 1 ? "once" : `${link.opened} times`} />
       </dl>
       <div className="cardActions">
-        {link.state === "offline" && <Button onClick={workspace.live.retryNow}>Try now</Button>}
+        {link.state === "offline" && <Button onClick={workspace.connection.retryNow}>Try now</Button>}
         <Button look="danger" onClick={onLeave}>
           Disconnect
         </Button>

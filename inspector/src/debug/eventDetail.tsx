@@ -1,8 +1,7 @@
 /** One event, and beside it the native payload that caused it. */
 import { useEffect, useState } from "react";
-import type { Event } from "sdk/events";
-import { sessionPath } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import type { Event } from "sandbox-agentd";
+import { sayWhy } from "chat/state/words";
 import { IconButton } from "chat/parts/button";
 import { CopyButton } from "chat/parts/copyButton";
 import { pretty } from "chat/parts/format";
@@ -51,23 +50,22 @@ function Half({ title, text }: { title: string; text: string }) {
 
 /** The stream leaves native payloads out; one is asked for when it is looked at. */
 function useNative(sessionId: string, sequence: number): string {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const [text, setText] = useState("…");
   useEffect(() => {
     let current = true;
-    const path = `${sessionPath(sessionId, "events")}?offset=${sequence - 1}&limit=1&include_raw=true`;
-    daemon
-      .get<{ events: Event[] }>(path)
+    client
+      .getEvents(sessionId, { offset: sequence - 1, limit: 1, includeRaw: true })
       .then(({ events }) => current && setText(shown(events[0]?.raw)))
       .catch((error: unknown) => current && setText(sayWhy(error)));
     return () => {
       current = false;
     };
-  }, [daemon, sessionId, sequence]);
+  }, [client, sessionId, sequence]);
   return text;
 }
 
 function shown(raw: unknown): string {
-  if (raw === null || raw === undefined) return "None: the daemon itself said this.";
+  if (raw === null || raw === undefined) return "None: this event comes from the daemon.";
   return typeof raw === "string" ? raw : pretty(raw);
 }

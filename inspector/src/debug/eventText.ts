@@ -1,5 +1,5 @@
 /** An event in a few words, for a list; and whether it is one of those that were searched for. */
-import type { Event } from "sdk/events";
+import type { Event } from "sandbox-agentd";
 import { asRecord } from "chat/transcript/record";
 
 export function eventText(event: Event): string {
@@ -37,8 +37,8 @@ function itemText(item: Readonly<Record<string, unknown>>): string {
 }
 
 function partText(part: Readonly<Record<string, unknown>>): string {
-  const told = part.title || (part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "");
-  return String(told).replace(/\s+/g, " ").slice(0, 80);
+  const label = part.title || (part.name ?? part.label ?? part.text ?? part.output ?? part.path ?? "");
+  return String(label).replace(/\s+/g, " ").slice(0, 80);
 }
 
 export function matches(event: Event, words: string): boolean {

@@ -1,7 +1,7 @@
 /** Every event of the session, to filter, to search and to look into. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { Event } from "sdk/events";
+import type { Event } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
 import { clockMs, count } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
@@ -33,7 +33,7 @@ export function EventsTab({ sessionId, sequence }: { sessionId: string; sequence
   const save = async () => {
     setSaving(true);
     try {
-      await saveJsonl(workspace.daemon, sessionId);
+      await saveJsonl(workspace.client, sessionId);
     } finally {
       setSaving(false);
     }

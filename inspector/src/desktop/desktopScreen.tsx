@@ -1,7 +1,7 @@
 /** The live view, drawn by noVNC. */
 import RFB from "@novnc/novnc";
 import { useEffect, useRef, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import { Button } from "chat/parts/button";
 import { Notice } from "chat/parts/notice";
 import { useWorkspace } from "../state/workspace";
@@ -26,13 +26,13 @@ export default function DesktopScreen({ viewOnly }: { viewOnly: boolean }) {
     const open = async () => {
       setLink({ state: "connecting" });
       try {
-        await daemon.post("/v1/desktop/stream/start");
+        await daemon.client.desktop.startStream();
       } catch (error) {
         if (!left) setLink({ state: "lost", why: sayWhy(error) });
         return;
       }
       if (left || !box.current) return;
-      const opened = new RFB(box.current, daemon.socket("/v1/desktop/stream/rfb"), { shared: true });
+      const opened = new RFB(box.current, daemon.socket(daemon.client.desktop.viewUrl), { shared: true });
       opened.scaleViewport = true;
       opened.background = "transparent";
       opened.viewOnly = isViewOnly.current;

@@ -1,7 +1,7 @@
 /** The desktop of the daemon's machine: start it, watch it, help with mouse and keyboard, and keep what it shows. */
 import { type FormEvent, lazy, Suspense, useState } from "react";
-import { sayWhy } from "../daemon/problem";
-import type { ClipboardText, DesktopStatus, RecordingInfo, WindowInfo } from "../daemon/types";
+import { sayWhy } from "chat/state/words";
+import type { DesktopStatus, RecordingInfo, WindowInfo } from "../daemon/types";
 import { saveBlob } from "../export/saveFile";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
@@ -42,7 +42,7 @@ export default function DesktopTab() {
 }
 
 function Resting({ status, attempt }: { status: DesktopStatus; attempt: Attempt }) {
-  const { daemon } = useWorkspace();
+  const { desktop } = useWorkspace().client;
   const [size, setSize] = useState(SIZES[0] as string);
   const [starting, setStarting] = useState(false);
   if (status.state === "install_required") return <Missing status={status} />;
@@ -50,7 +50,7 @@ function Resting({ status, attempt }: { status: DesktopStatus; attempt: Attempt 
     event.preventDefault();
     const [width, height] = size.split("x").map(Number);
     setStarting(true);
-    await attempt(() => daemon.post("/v1/desktop/start", { width, height }));
+    await attempt(() => desktop.start({ width, height }));
     setStarting(false);
   };
   return (
@@ -66,7 +66,7 @@ function Resting({ status, attempt }: { status: DesktopStatus; attempt: Attempt 
           Start the desktop
         </Button>
       </form>
-      <p className="debugEmpty">A desktop for programs with windows, on the daemon's machine. Sessions created with “desktop” can use it, too.</p>
+      <p className="debugEmpty">A desktop for programs with windows, on the daemon's machine. Sessions created with “desktop” can use it too.</p>
     </>
   );
 }
@@ -84,11 +84,11 @@ function Missing({ status }: { status: DesktopStatus }) {
 }
 
 function Active({ status, recordings, attempt }: { status: DesktopStatus; recordings: readonly RecordingInfo[]; attempt: Attempt }) {
-  const { daemon } = useWorkspace();
+  const { desktop } = useWorkspace().client;
   const [viewOnly, setViewOnly] = useState(false);
   const isRecording = recordings.some((each) => each.status === "recording");
   const { width, height } = status.resolution ?? { width: 0, height: 0 };
-  const screenshot = async () => saveBlob("desktop.png", await daemon.blob("/v1/desktop/screenshot"));
+  const screenshot = async () => saveBlob("desktop.png", await (await desktop.screenshot()).blob());
   return (
     <>
       <div className="debugTools">
@@ -99,10 +99,10 @@ function Active({ status, recordings, attempt }: { status: DesktopStatus; record
           {status.display} · {width}×{height}
         </span>
         <IconButton icon="download" label="Save a screenshot" onClick={() => void attempt(screenshot)} />
-        <Button small onClick={() => void attempt(() => daemon.post(isRecording ? "/v1/desktop/recording/stop" : "/v1/desktop/recording/start", isRecording ? undefined : {}))}>
+        <Button small onClick={() => void attempt(() => isRecording ? desktop.stopRecording() : desktop.record())}>
           {isRecording ? "Stop recording" : "Record"}
         </Button>
-        <Button small icon="stop" onClick={() => void attempt(() => daemon.post("/v1/desktop/stop"))}>
+        <Button small icon="stop" onClick={() => void attempt(() => desktop.stop())}>
           Stop
         </Button>
       </div>
@@ -116,13 +116,13 @@ function Active({ status, recordings, attempt }: { status: DesktopStatus; record
 }
 
 function Windows({ windows, attempt }: { windows: readonly WindowInfo[]; attempt: Attempt }) {
-  const { daemon } = useWorkspace();
+  const { desktop } = useWorkspace().client;
   return (
     <section aria-label="Windows">
       <h3>Windows</h3>
       {windows.length === 0 && <p className="debugCount">No window is open.</p>}
       {windows.map(({ id, title, isActive, width, height }) => (
-        <button key={id} type="button" className="requestRow" aria-pressed={isActive} onClick={() => void attempt(() => daemon.post(`/v1/desktop/windows/${id}/focus`))}>
+        <button key={id} type="button" className="requestRow" aria-pressed={isActive} onClick={() => void attempt(() => desktop.focus(id))}>
           <span className="grow">{title || "(no title)"}</span>
           <span className="eventTime">
             {width}×{height}
@@ -134,17 +134,17 @@ function Windows({ windows, attempt }: { windows: readonly WindowInfo[]; attempt
 }
 
 function Clipboard({ attempt }: { attempt: Attempt }) {
-  const { daemon } = useWorkspace();
+  const { desktop } = useWorkspace().client;
   const [text, setText] = useState("");
   return (
     <section aria-label="Clipboard of the desktop">
       <h3>Clipboard</h3>
       <textarea aria-label="Text of the clipboard" rows={2} value={text} onChange={(event) => setText(event.target.value)} />
       <div className="debugTools">
-        <Button small onClick={() => void attempt(async () => setText((await daemon.get<ClipboardText>("/v1/desktop/clipboard")).text))}>
+        <Button small onClick={() => void attempt(async () => setText((await desktop.clipboard()).text))}>
           Read
         </Button>
-        <Button small disabled={!text} onClick={() => void attempt(() => daemon.post("/v1/desktop/clipboard", { text }))}>
+        <Button small disabled={!text} onClick={() => void attempt(() => desktop.setClipboard({ text }))}>
           Write
         </Button>
       </div>
@@ -153,9 +153,8 @@ function Clipboard({ attempt }: { attempt: Attempt }) {
 }
 
 function Recordings({ recordings, attempt }: { recordings: readonly RecordingInfo[]; attempt: Attempt }) {
-  const { daemon } = useWorkspace();
+  const { desktop } = useWorkspace().client;
   if (recordings.length === 0) return null;
-  const path = (id: string) => `/v1/desktop/recordings/${encodeURIComponent(id)}`;
   return (
     <section aria-label="Recordings">
       <h3>Recordings</h3>
@@ -165,8 +164,8 @@ function Recordings({ recordings, attempt }: { recordings: readonly RecordingInf
           <span className={`eventTime ${status === "failed" ? "badText" : ""}`}>{status === "completed" ? bytes(size) : status}</span>
           {status !== "recording" && (
             <>
-              <IconButton icon="download" label={`Save ${fileName}`} onClick={() => void attempt(async () => saveBlob(fileName, await daemon.blob(`${path(id)}/download`)))} />
-              <IconButton icon="trash" label={`Delete ${fileName}`} onClick={() => void attempt(() => daemon.delete(path(id)))} />
+              <IconButton icon="download" label={`Save ${fileName}`} onClick={() => void attempt(async () => saveBlob(fileName, await (await desktop.downloadRecording(id)).blob()))} />
+              <IconButton icon="trash" label={`Delete ${fileName}`} onClick={() => void attempt(() => desktop.deleteRecording(id))} />
             </>
           )}
         </div>

@@ -1,6 +1,6 @@
 /** The state of the desktop, asked for again while somebody looks. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { DesktopStatus, RecordingInfo, RecordingList } from "../daemon/types";
+import type { DesktopStatus, RecordingInfo } from "../daemon/types";
 import { useWorkspace } from "../state/workspace";
 
 const EVERY_MS = 2000;
@@ -22,8 +22,8 @@ export function useDesktop(): Known {
   const isThere = useRef(true);
   const reload = useCallback(async () => {
     try {
-      const found = await daemon.poll<DesktopStatus>("/v1/desktop/status");
-      const made = await daemon.poll<RecordingList>("/v1/desktop/recordings");
+      const found = await daemon.polling.desktop.status();
+      const made = await daemon.polling.desktop.recordings();
       if (!isThere.current) return;
       setStatus(found);
       setRecordings(made.recordings);

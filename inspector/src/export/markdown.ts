@@ -1,5 +1,5 @@
 /** A transcript as a Markdown document. */
-import type { Entry, ToolEntry, Transcript } from "sdk/transcript";
+import type { Entry, ToolEntry, Transcript } from "sandbox-agentd";
 import type { SessionInfo } from "../daemon/types";
 import { dateAndClock, duration, money } from "chat/parts/format";
 import { commandOf } from "chat/transcript/commandOf";

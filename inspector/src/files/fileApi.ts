@@ -1,6 +1,5 @@
 /** Files of the daemon's machine. With a session, a relative path begins in its directory; without, at home. */
-import { type Daemon, type FileContent, withQuery } from "../daemon/daemon";
-import type { EntryPage, FileEntry, FileWritten } from "../daemon/types";
+import type { EntryPage, FileEntry, FileWritten, Operations } from "sandbox-agentd";
 
 const PAGE = 500;
 /** A folder with more is shown as far as this. */
@@ -12,15 +11,24 @@ export interface Folder {
   readonly isCut: boolean;
 }
 
+/** A file of the daemon's machine, or the start of it. */
+export interface FileContent {
+  readonly blob: Blob;
+  /** What `If-Match` takes. */
+  readonly etag: string;
+  /** Of the whole file. */
+  readonly size: number;
+}
+
 export class FileApi {
   constructor(
-    private readonly daemon: Daemon,
+    private readonly client: Operations,
     private readonly sessionId: string | null,
   ) {}
 
   /** Tells a file from those of other daemons. */
   keyOf(path: string): string {
-    return `${this.daemon.address.endpoint} ${path}`;
+    return `${this.client.baseUrl} ${path}`;
   }
 
   /** Folders first, then by name. Without a path, the folder where everything begins. */
@@ -28,7 +36,7 @@ export class FileApi {
     const entries: FileEntry[] = [];
     let cursor: string | undefined;
     do {
-      const page: EntryPage = await this.daemon.get(this.#at("entries", path, { limit: String(PAGE), cursor }));
+      const page: EntryPage = await this.client.fs.entries({ ...this.#base, ...(path !== undefined && { path }), limit: PAGE, ...(cursor && { cursor }) });
       entries.push(...page.entries);
       cursor = page.nextCursor ?? undefined;
     } while (cursor && entries.length < MAX_ENTRIES);
@@ -36,23 +44,29 @@ export class FileApi {
     return { entries, isCut: cursor !== undefined };
   }
 
-  read(path: string, most: number, signal?: AbortSignal): Promise<FileContent> {
-    return this.daemon.file(this.#at("file", path), most, signal);
+  /** The first bytes of a file, at most so many. */
+  async read(path: string, most: number, signal?: AbortSignal): Promise<FileContent> {
+    const answer = await this.client.fs.read(path, { ...this.#base, range: `bytes=0-${most - 1}`, signal });
+    const blob = await answer.blob();
+    const whole = /\/(\d+)$/.exec(answer.headers.get("Content-Range") ?? "");
+    return { blob, etag: answer.headers.get("ETag") ?? "", size: whole ? Number(whole[1]) : blob.size };
   }
 
   /** With a tag, only if the file still has it. */
   write(path: string, content: Blob, etag?: string): Promise<FileWritten> {
-    return this.daemon.put(this.#at("file", path), content, etag ? { "If-Match": etag } : undefined);
+    return this.client.fs.write(path, content, { ...this.#base, ...(etag && { ifMatch: etag }) });
   }
 
   async save(entry: Pick<FileEntry, "path" | "name" | "entryType">): Promise<void> {
     const isFolder = entry.entryType === "directory";
-    const blob = await this.daemon.blob(isFolder ? this.#at("download", entry.path, { format: "zip" }) : this.#at("file", entry.path));
+    const { fs } = this.client;
+    const answer = isFolder ? fs.download({ ...this.#base, path: entry.path, format: "zip" }) : fs.read(entry.path, this.#base);
+    const blob = await (await answer).blob();
     const { saveBlob } = await import("../export/saveFile");
     saveBlob(isFolder ? `${entry.name}.zip` : entry.name, blob);
   }
 
-  #at(operation: string, path: string | undefined, query: Record<string, string | undefined> = {}): string {
-    return withQuery(`/v1/fs/${operation}`, { path, sessionId: this.sessionId ?? undefined, ...query });
+  get #base(): { sessionId?: string } {
+    return this.sessionId === null ? {} : { sessionId: this.sessionId };
   }
 }

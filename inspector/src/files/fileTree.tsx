@@ -1,6 +1,6 @@
 /** Folders that open in place. A file that is dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";
@@ -9,7 +9,7 @@ import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
   api: FileApi;
-  /** Changes when folders have to be read anew. */
+  /** Changes when folders must be read again. */
   version: number;
   open: FileEntry | null;
   onOpen: (entry: FileEntry) => void;
@@ -41,7 +41,7 @@ export function FileTree({ root, onReload, ...actions }: Actions & { root: Folde
             }}
           />
         </label>
-        <IconButton icon="refresh" label="Look again" onClick={onReload} />
+        <IconButton icon="refresh" label="Refresh" onClick={onReload} />
       </div>
       <div className={`fileTree ${drop.isOver ? "over" : ""}`} tabIndex={0} role="region" aria-label="Files" {...drop.handlers}>
         {root.entries.length === 0 && <p className="debugEmpty">The folder is empty. Drop files here to upload them.</p>}

@@ -2,7 +2,8 @@
 import { useEffect, useState } from "react";
 import { CodeText } from "chat/code/codeText";
 import { languageOf } from "chat/code/tokens";
-import { Refused, sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
+import { Problem } from "sandbox-agentd";
 import type { FileEntry } from "../daemon/types";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
@@ -106,7 +107,7 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
         </div>
       )}
       {asking && (
-        <Confirm title="Leave without saving?" words="What you wrote is lost." action="Leave" onClose={() => setAsking(false)} onConfirm={discard} />
+        <Confirm title="Leave without saving?" words="Your changes will be lost." action="Leave" onClose={() => setAsking(false)} onConfirm={discard} />
       )}
     </section>
   );
@@ -137,7 +138,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
       const written = await api.write(path, new Blob([text], { type: "application/octet-stream" }), etag);
       onSaved({ text, etag: written.etag, size: written.bytesWritten, isCut: false });
     } catch (error) {
-      setConflict(error instanceof Refused && error.status === 412);
+      setConflict(error instanceof Problem && error.status === 412);
       setFailure(sayWhy(error));
       setBusy(false);
     }

@@ -1,6 +1,6 @@
 /** Files of the daemon's machine: a tree, and the file that is open. */
 import { useEffect, useMemo, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Confirm } from "../parts/confirm";
@@ -19,15 +19,15 @@ interface Drop {
 }
 
 export default function FilesTab({ sessionId }: { sessionId: string | null }) {
-  const { daemon } = useWorkspace();
-  const api = useMemo(() => new FileApi(daemon, sessionId), [daemon, sessionId]);
+  const { client } = useWorkspace();
+  const api = useMemo(() => new FileApi(client, sessionId), [client, sessionId]);
   const [root, setRoot] = useState<Folder | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [open, setOpen] = useState<FileEntry | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const [said, setSaid] = useState("");
+  const [notice, setNotice] = useState("");
   const [drop, setDrop] = useState<Drop | null>(null);
-  /** Counts up when the tree has to be read anew. */
+  /** Counts up when the tree must be read again. */
   const [version, setVersion] = useState(0);
 
   useEffect(() => {
@@ -51,10 +51,10 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
 
   const upload = async ({ folder, files }: Drop) => {
     setProblem(null);
-    setSaid("");
+    setNotice("");
     try {
       for (const file of files) await api.write(folder + file.name, file);
-      setSaid(files.length === 1 ? `${files[0]?.name} is uploaded.` : `${files.length} files are uploaded.`);
+      setNotice(files.length === 1 ? `${files[0]?.name} is uploaded.` : `${files.length} files are uploaded.`);
     } catch (error) {
       setProblem(sayWhy(error));
     }
@@ -75,7 +75,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
     <div className="filesTab">
       <FileTree api={api} root={root} version={version} open={open} onOpen={setOpen} onSave={onSave} onDrop={onDrop} onReload={reload} />
       <p className="offscreen" role="status">
-        {said}
+        {notice}
       </p>
       {problem && (
         <div className="tabNotice">

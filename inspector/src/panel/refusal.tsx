@@ -1,10 +1,11 @@
 /** Why a tab has nothing to show. What the daemon does not allow is no failure, and nothing to try again. */
-import { Refused, sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
+import { Problem } from "sandbox-agentd";
 import { Button } from "chat/parts/button";
 import { Notice } from "chat/parts/notice";
 
 export function Refusal({ error, onRetry }: { error: unknown; onRetry: () => void }) {
-  const isForbidden = error instanceof Refused && error.status === 403;
+  const isForbidden = error instanceof Problem && error.status === 403;
   return (
     <div className="scrollTab">
       <Notice tone={isForbidden ? "calm" : "bad"}>{isForbidden ? `The daemon does not allow this: ${sayWhy(error)}.` : sayWhy(error)}</Notice>

@@ -6,7 +6,7 @@ export function Broken({ why }: { why: string }) {
   return (
     <main className="sessionGone broken">
       <Notice>The page has run into an error: {why}</Notice>
-      <Button onClick={() => window.location.reload()}>Load it again</Button>
+      <Button onClick={() => window.location.reload()}>Reload</Button>
     </main>
   );
 }

@@ -15,10 +15,9 @@ interface Props {
 }
 
 export function ProcessDetail({ process, attempt, onClose }: Props) {
-  const { daemon } = useWorkspace();
+  const { processes } = useWorkspace().client;
   const { text, isCut, failure } = useProcessLog(process.id);
   const [busy, setBusy] = useState(false);
-  const path = `/v1/processes/${encodeURIComponent(process.id)}`;
   const act = async (action: () => Promise<unknown>) => {
     setBusy(true);
     await attempt(action);
@@ -35,15 +34,15 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
         <span className="grow" />
         {process.status === "running" ? (
           <>
-            <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => daemon.post(`${path}/stop`))}>
+            <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => processes.stop(process.id))}>
               Stop
             </Button>
-            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => daemon.post(`${path}/kill`))}>
+            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => processes.kill(process.id))}>
               Kill
             </Button>
           </>
         ) : (
-          <Button small icon="trash" disabled={busy} onClick={() => act(() => daemon.delete(path))}>
+          <Button small icon="trash" disabled={busy} onClick={() => act(() => processes.delete(process.id))}>
             Forget
           </Button>
         )}

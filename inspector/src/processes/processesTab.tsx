@@ -1,6 +1,6 @@
 /** Processes of the daemon's machine: what runs and what has ended, what each wrote, and the way to end one. */
 import { type FormEvent, useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { ProcessInfo } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Button } from "chat/parts/button";
@@ -13,7 +13,7 @@ import { ProcessDetail } from "./processDetail";
 import { commandOf, useProcesses } from "./useProcesses";
 
 export default function ProcessesTab({ sessionId }: { sessionId: string | null }) {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const { processes, failure, reload } = useProcesses();
   const directory = useDirectory(sessionId);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -36,7 +36,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
     const words = command.trim();
     if (!words) return;
     void attempt(async () => {
-      const started = await daemon.post<ProcessInfo>("/v1/processes", { command: "sh", args: ["-c", words], cwd: directory });
+      const started = await client.processes.create({ command: "sh", args: ["-c", words], ...(directory && { cwd: directory }) });
       setChosen(started.id);
       setCommand("");
     });
@@ -69,7 +69,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
         </div>
       )}
       <div className="eventList" tabIndex={0} role="region" aria-label="Processes">
-        {processes.length === 0 && <p className="debugEmpty">Nothing was started yet. Agents are not listed: they belong to their sessions.</p>}
+        {processes.length === 0 && <p className="debugEmpty">No processes yet. Agents are not listed here: they belong to their sessions.</p>}
         {processes.map((process) => (
           <ProcessRow key={process.id} process={process} isChosen={process.id === chosen} onChoose={() => setChosen(process.id)} />
         ))}

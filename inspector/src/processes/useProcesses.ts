@@ -1,6 +1,6 @@
 /** The processes of the daemon, asked for again while somebody looks. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { ProcessInfo, ProcessList } from "../daemon/types";
+import type { ProcessInfo } from "../daemon/types";
 import { useWorkspace } from "../state/workspace";
 
 const EVERY_MS = 2000;
@@ -20,7 +20,7 @@ export function useProcesses(): Known {
   const isThere = useRef(true);
   const reload = useCallback(async () => {
     try {
-      const { processes: found } = await daemon.poll<ProcessList>("/v1/processes?owner=user");
+      const { processes: found } = await daemon.polling.processes.list({ owner: "user" });
       if (!isThere.current) return;
       setProcesses([...found].sort((one, other) => other.createdAtMs - one.createdAtMs));
       setFailure(null);

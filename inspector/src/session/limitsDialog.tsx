@@ -1,7 +1,6 @@
 /** Sets, raises and removes the limits of a session. */
 import { type FormEvent, useState } from "react";
-import { sessionPath } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { SessionInfo } from "../daemon/types";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
@@ -10,12 +9,12 @@ import { useWorkspace } from "../state/workspace";
 import { LimitFields, limitsIn } from "./limitFields";
 
 export default function LimitsDialog({ info, onClose }: { info: SessionInfo; onClose: () => void }) {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const [failure, setFailure] = useState<string | null>(null);
   const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     try {
-      await daemon.patch(sessionPath(info.sessionId), { limits: limitsIn(new FormData(event.currentTarget)) });
+      await client.updateSession(info.sessionId, { limits: limitsIn(new FormData(event.currentTarget)) });
       onClose();
     } catch (error) {
       setFailure(sayWhy(error));

@@ -1,8 +1,7 @@
 /** A session's name, what it runs with, and what can be done to it. */
 import { lazy, Suspense, useState } from "react";
-import type { Transcript } from "sdk/transcript";
-import { sessionPath } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import type { Transcript } from "sandbox-agentd";
+import { sayWhy } from "chat/state/words";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "chat/parts/button";
@@ -34,7 +33,7 @@ interface Props {
 type Asking = "rename" | "settings" | "limits" | "terminate" | "delete" | null;
 
 export function SessionHeader({ sessionId, info, transcript, panel, onPanel, searching, onSearch, showAll, onShowAll }: Props) {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const [asking, setAsking] = useState<Asking>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const change = async (act: () => Promise<unknown>) => {
@@ -81,7 +80,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
         <Rename
           title={info?.title ?? ""}
           onClose={() => setAsking(null)}
-          onRename={(title) => change(() => daemon.patch(sessionPath(sessionId), { title }))}
+          onRename={(title) => change(() => client.updateSession(sessionId, { title }))}
         />
       )}
       {asking === "settings" && info && (
@@ -97,21 +96,21 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
-          words="The agent and everything it started are ended. The transcript stays."
+          words="The agent and everything it started are stopped. The transcript stays."
           action="Terminate"
           onClose={() => setAsking(null)}
-          onConfirm={() => change(() => daemon.post(sessionPath(sessionId, "terminate")))}
+          onConfirm={() => change(() => client.terminateSession(sessionId))}
         />
       )}
       {asking === "delete" && (
         <Confirm
           title="Delete the session?"
-          words="The agent is ended, and the session and its events are forgotten. This cannot be undone."
+          words="The agent is stopped, and the session and its events are deleted. This cannot be undone."
           action="Delete"
           onClose={() => setAsking(null)}
           onConfirm={() =>
             change(async () => {
-              await daemon.delete(sessionPath(sessionId));
+              await client.deleteSession(sessionId);
               go(null);
             })
           }

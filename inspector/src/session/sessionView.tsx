@@ -1,13 +1,12 @@
 /** One session: its head, its transcript, and where one writes. */
 import { useEffect, useMemo, useState } from "react";
-import { Composer, type Suggestion } from "chat/composer/composer";
+import { Composer, type Suggestion, Transcript } from "chat/index";
+import { useChat } from "chat/session/useSession";
 import { Button } from "chat/parts/button";
 import { Notice } from "chat/parts/notice";
 import { go } from "../route";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
-import { TranscriptView } from "chat/transcript/transcriptView";
-import { SessionContext } from "chat/session/sessionContext";
 import { SessionHeader } from "./sessionHeader";
 import { Suggestions } from "./suggestions";
 import { useSeen } from "./useSeen";
@@ -22,11 +21,11 @@ interface Props {
 export function SessionView({ sessionId, panel, onPanel }: Props) {
   const workspace = useWorkspace();
   const conversation = useMemo(() => workspace.conversation(sessionId), [workspace, sessionId]);
+  const session = useChat(conversation);
   const view = useObserved(conversation);
   const sessions = useObserved(workspace.sessions);
-  const link = useObserved(workspace.live);
-  const info = sessions.find((session) => session.sessionId === sessionId) ?? null;
-  const gone = info === null && link.state === "live" && !view.catchingUp;
+  const info = sessions.find((one) => one.sessionId === sessionId) ?? null;
+  const gone = info === null && session.connection === "live" && !view.catchingUp;
   const isEmpty = view.transcript.totals.messages === 0 && view.count > 0 && info?.state === "idle";
   const [showAll, setShowAll] = useState(false);
   const [searching, setSearching] = useState(false);
@@ -35,35 +34,33 @@ export function SessionView({ sessionId, panel, onPanel }: Props) {
   useSearchKey(setSearching);
 
   return (
-    <SessionContext.Provider value={conversation}>
-      <main className="session">
-        <SessionHeader
-          sessionId={sessionId}
-          info={info}
-          transcript={view.transcript}
-          panel={panel}
-          onPanel={onPanel}
-          searching={searching}
-          onSearch={() => setSearching(!searching)}
-          showAll={showAll}
-          onShowAll={() => setShowAll(!showAll)}
-        />
-        {gone ? (
-          <div className="sessionGone">
-            <Notice tone="warn">
-              There is no session “{sessionId}”. It may have been deleted.
-            </Notice>
-            <Button onClick={() => go(null)}>Back to the list</Button>
-          </div>
-        ) : (
-          <>
-            <TranscriptView view={view} showAll={showAll} searching={searching} onSearch={setSearching} />
-            {isEmpty && info && <Suggestions info={info} onChoose={setSuggestion} />}
-            <Composer sessionId={sessionId} info={info} transcript={view.transcript} suggestion={suggestion} />
-          </>
-        )}
-      </main>
-    </SessionContext.Provider>
+    <main className="session">
+      <SessionHeader
+        sessionId={sessionId}
+        info={info}
+        transcript={view.transcript}
+        panel={panel}
+        onPanel={onPanel}
+        searching={searching}
+        onSearch={() => setSearching(!searching)}
+        showAll={showAll}
+        onShowAll={() => setShowAll(!showAll)}
+      />
+      {gone ? (
+        <div className="sessionGone">
+          <Notice tone="warn">
+            There is no session “{sessionId}”. It may have been deleted.
+          </Notice>
+          <Button onClick={() => go(null)}>Back to the list</Button>
+        </div>
+      ) : (
+        <>
+          <Transcript session={session} showAll={showAll} searching={searching} onSearch={setSearching} />
+          {isEmpty && info && <Suggestions info={info} onChoose={setSuggestion} />}
+          <Composer session={session} suggestion={suggestion} dropZone="page" autoFocus permissionMode />
+        </>
+      )}
+    </main>
   );
 }
 

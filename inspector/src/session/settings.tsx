@@ -1,7 +1,6 @@
 /** Switches what a session runs with: mode, model, variant. */
 import { type FormEvent, useEffect, useState } from "react";
-import { sessionPath } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { SessionInfo } from "../daemon/types";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
@@ -10,7 +9,7 @@ import type { Offer } from "../state/agentList";
 import { useWorkspace } from "../state/workspace";
 
 export default function Settings({ info, onClose }: { info: SessionInfo; onClose: () => void }) {
-  const { daemon, agents } = useWorkspace();
+  const { client, agents } = useWorkspace();
   const [offer, setOffer] = useState<Offer | null>(null);
   const [agentMode, setAgentMode] = useState(info.agentMode);
   const [model, setModel] = useState(info.model ?? "");
@@ -28,7 +27,7 @@ export default function Settings({ info, onClose }: { info: SessionInfo; onClose
   const save = async (event: FormEvent) => {
     event.preventDefault();
     try {
-      await daemon.patch(sessionPath(info.sessionId), {
+      await client.updateSession(info.sessionId, {
         ...(agentMode !== info.agentMode && { agentMode }),
         ...(model && model !== info.model && { model }),
         ...(variant && variant !== info.variant && { variant }),

@@ -6,10 +6,10 @@ import { useWorkspace } from "../state/workspace";
 
 export function useSeen(conversation: Conversation, info: SessionInfo | null): void {
   const { seen } = useWorkspace();
-  const told = info?.eventCount ?? 0;
+  const reported = info?.eventCount ?? 0;
   useEffect(() => {
     const look = () => {
-      if (!document.hidden) seen.mark(conversation.sessionId, Math.max(told, conversation.snapshot.count));
+      if (!document.hidden) seen.mark(conversation.sessionId, Math.max(reported, conversation.snapshot.count));
     };
     look();
     document.addEventListener("visibilitychange", look);
@@ -17,5 +17,5 @@ export function useSeen(conversation: Conversation, info: SessionInfo | null): v
       document.removeEventListener("visibilitychange", look);
       look();
     };
-  }, [seen, conversation, told]);
+  }, [seen, conversation, reported]);
 }

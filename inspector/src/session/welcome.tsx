@@ -18,8 +18,8 @@ export function Welcome({ onNew }: { onNew: () => void }) {
         <h2>{many === 0 ? "Start your first session" : "Choose a session"}</h2>
         <p>
           {many === 0
-            ? "Pick an agent, give it a directory, and watch what it does. The mock agent needs no key: tell it “demo”."
-            : "Everything that any client does with this daemon shows here, live."}
+            ? "Pick an agent, give it a directory, and watch what it does. The mock agent needs no key: send it “demo”."
+            : "Sessions of every client of this daemon appear here, live."}
         </p>
         <Button look="primary" icon="plus" onClick={onNew} keys="Alt N">
           New session

@@ -23,7 +23,7 @@ export function ExtrasForm({ extras, onChange }: Props) {
         <SkillsForm sources={sources} onChange={(sources) => onChange({ ...extras, sources })} />
       </Part>
       <Part name="Rules" count={rules.length}>
-        <p className="faint">What the agent may do. The first rule that matches decides, after the operator’s rules; one without a pattern matches everything of its kind.</p>
+        <p className="faint">What the agent may do. The first rule that matches decides, after the operator’s rules; a rule without a pattern matches everything of its kind.</p>
         <RulesForm rules={rules} onChange={(rules) => onChange({ ...extras, rules })} />
       </Part>
       <Part name="Limits">

@@ -1,8 +1,6 @@
-/** An installation, followed step by step: frames named `progress`, then `result` or `problem`. */
-import type { Daemon } from "../daemon/daemon";
-import { type ProblemDetails, Refused } from "../daemon/problem";
-import { frames } from "../daemon/sse";
+/** An installation, followed step by step. */
 import { bytes } from "chat/parts/format";
+import type { Operations, Progress as Step } from "sandbox-agentd";
 
 export interface Progress {
   readonly words: string;
@@ -10,30 +8,11 @@ export interface Progress {
   readonly part: number | null;
 }
 
-interface Step {
-  stage: string;
-  source?: string;
-  file?: string;
-  bytes?: number;
-  total?: number | null;
-  reason?: string;
+export async function install(client: Operations, agent: string, onProgress: (progress: Progress) => void): Promise<void> {
+  await client.installAgent(agent, {}, { onProgress: (step) => onProgress(progressOf(step)) });
 }
 
-export async function install(daemon: Daemon, agent: string, onProgress: (progress: Progress) => void): Promise<void> {
-  const path = `/v1/agents/${encodeURIComponent(agent)}/install`;
-  const answer = await daemon.open(path, { method: "POST", body: {} });
-  // One that is there already, or a daemon that does not tell steps, answers at once.
-  if (!answer.headers.get("content-type")?.startsWith("text/event-stream") || !answer.body) return;
-  for await (const batch of frames(answer.body)) {
-    for (const frame of batch) {
-      if (frame.event === "result") return;
-      if (frame.event === "problem") throw new Refused(JSON.parse(frame.data) as ProblemDetails);
-      if (frame.event === "progress") onProgress(told(JSON.parse(frame.data) as Step));
-    }
-  }
-}
-
-function told(step: Step): Progress {
+function progressOf(step: Step): Progress {
   const stage = step.stage.charAt(0).toUpperCase() + step.stage.slice(1);
   const from = step.source ? ` (${step.source})` : "";
   if (step.stage !== "downloading") return { words: `${stage}${from}…`, part: null };

@@ -1,6 +1,6 @@
 /** Installs an agent and says how far it is. */
 import { useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import { Button } from "chat/parts/button";
 import { useWorkspace } from "../state/workspace";
 import { install, type Progress } from "./install";
@@ -13,7 +13,7 @@ export function InstallButton({ agent }: { agent: string }) {
     setProgress({ words: "Installing…", part: null });
     setFailure(null);
     try {
-      await install(workspace.daemon, agent, setProgress);
+      await install(workspace.client, agent, setProgress);
       await workspace.agents.reload();
     } catch (error) {
       setFailure(sayWhy(error));

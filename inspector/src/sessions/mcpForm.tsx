@@ -1,6 +1,6 @@
 /** MCP servers to fill in one by one, or to paste as JSON. */
 import { useState } from "react";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import { Button, IconButton } from "chat/parts/button";
 import { draftsFrom, isUrl, type ServerDraft } from "./mcp";
 import { PairsForm } from "./pairsForm";

@@ -1,7 +1,7 @@
 /** The dialog that makes a session. */
 import { type FormEvent, useEffect, useState } from "react";
-import { sayWhy } from "../daemon/problem";
-import type { CreatedSession, PermissionMode } from "../daemon/types";
+import { sayWhy } from "chat/state/words";
+import type { PermissionMode } from "../daemon/types";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "chat/parts/notice";
@@ -49,7 +49,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
     setFailure(null);
     setBusy(true);
     try {
-      const created = await workspace.daemon.post<CreatedSession>("/v1/sessions", {
+      const created = await workspace.client.newSession({
         agent,
         permissionMode,
         ...(directory && { directory }),

@@ -94,7 +94,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
         ))}
       </div>
       {found.length === 0 && (
-        <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No session has these words."}</p>
+        <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No matching sessions."}</p>
       )}
     </nav>
   );

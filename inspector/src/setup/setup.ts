@@ -1,6 +1,6 @@
 /** What a session was given: its MCP servers, skills and rules. */
-import { type Daemon, sessionPath } from "../daemon/daemon";
-import type { ListedRule, McpServerInfo, McpServerList, PolicyList, Skill, SkillList } from "../daemon/types";
+import type { Operations } from "sandbox-agentd";
+import type { ListedRule, McpServerInfo, Skill } from "../daemon/types";
 
 export interface Setup {
   readonly servers: readonly McpServerInfo[];
@@ -8,11 +8,11 @@ export interface Setup {
   readonly rules: readonly ListedRule[];
 }
 
-export async function loadSetup(daemon: Daemon, sessionId: string): Promise<Setup> {
+export async function loadSetup(client: Operations, sessionId: string): Promise<Setup> {
   const [{ servers }, { skills }, { rules }] = await Promise.all([
-    daemon.get<McpServerList>(sessionPath(sessionId, "mcp")),
-    daemon.get<SkillList>(sessionPath(sessionId, "skills")),
-    daemon.get<PolicyList>(sessionPath(sessionId, "policy")),
+    client.listMcpServers(sessionId),
+    client.listSkills(sessionId),
+    client.getPolicy(sessionId),
   ]);
   return { servers, skills, rules };
 }

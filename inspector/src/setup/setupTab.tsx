@@ -14,18 +14,18 @@ import { loadSetup, type Setup } from "./setup";
 const LATER_MS = 700;
 
 export default function SetupTab({ sessionId }: { sessionId: string }) {
-  const { daemon, sessions } = useWorkspace();
+  const { client, sessions } = useWorkspace();
   const info = useObserved(sessions).find((session) => session.sessionId === sessionId);
   const [setup, setSetup] = useState<Setup | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const load = useCallback(async () => {
     try {
-      setSetup(await loadSetup(daemon, sessionId));
+      setSetup(await loadSetup(client, sessionId));
       setFailure(null);
     } catch (error) {
       setFailure(error);
     }
-  }, [daemon, sessionId]);
+  }, [client, sessionId]);
   // Agents tell of their servers while they work; rules and limits change with the session.
   useEffect(() => {
     const timer = window.setTimeout(load, setup === null ? 0 : LATER_MS);

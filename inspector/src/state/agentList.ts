@@ -1,7 +1,7 @@
 /** The agents of a daemon, and what each offers; asked for when somebody looks. */
-import type { Daemon } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
-import type { AgentInfo, Mode, Model } from "../daemon/types";
+import { sayWhy } from "chat/state/words";
+import type { AgentInfo, Operations } from "sandbox-agentd";
+import type { Mode, Model } from "../daemon/types";
 import { Observable } from "chat/state/observable";
 
 export interface Offer {
@@ -21,7 +21,7 @@ export class AgentList extends Observable<View> {
   #view: View = { agents: [], failure: null, loading: true };
   #offers = new Map<string, Promise<Offer>>();
 
-  constructor(private readonly daemon: Daemon) {
+  constructor(private readonly client: Operations) {
     super();
   }
 
@@ -32,7 +32,7 @@ export class AgentList extends Observable<View> {
   async reload(): Promise<void> {
     this.#set({ loading: true });
     try {
-      const { agents } = await this.daemon.get<{ agents: AgentInfo[] }>("/v1/agents");
+      const { agents } = await this.client.listAgents();
       this.#offers.clear();
       this.#set({ agents, failure: null, loading: false });
     } catch (error) {
@@ -52,12 +52,8 @@ export class AgentList extends Observable<View> {
   }
 
   async #ask(agent: string, directory: string): Promise<Offer> {
-    const query = directory ? `?directory=${encodeURIComponent(directory)}` : "";
-    const path = `/v1/agents/${encodeURIComponent(agent)}`;
-    const [modes, models] = await Promise.allSettled([
-      this.daemon.get<{ modes: Mode[] }>(`${path}/modes${query}`),
-      this.daemon.get<{ models: Model[]; defaultModel?: string | null }>(`${path}/models${query}`),
-    ]);
+    const query = directory ? { directory } : {};
+    const [modes, models] = await Promise.allSettled([this.client.listModes(agent, query), this.client.listModels(agent, query)]);
     const failed = [modes, models].find((answer) => answer.status === "rejected");
     return {
       modes: modes.status === "fulfilled" ? modes.value.modes : [],

@@ -1,18 +1,13 @@
 /** The daemon's sessions, whoever made them: those that need somebody, those that run, then the latest. */
-import type { Daemon } from "../daemon/daemon";
-import type { SessionInfo, SessionNews } from "../daemon/types";
+import type { SessionNews } from "chat/state/connection";
+import type { Operations, SessionInfo, SessionPage } from "sandbox-agentd";
 import { Observable } from "chat/state/observable";
-
-interface Page {
-  sessions: SessionInfo[];
-  nextCursor?: string | null;
-}
 
 export class SessionList extends Observable<readonly SessionInfo[]> {
   #byId = new Map<string, SessionInfo>();
   #sorted: readonly SessionInfo[] = [];
 
-  constructor(private readonly daemon: Daemon) {
+  constructor(private readonly client: Operations) {
     super();
   }
 
@@ -20,30 +15,30 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
     return this.#sorted;
   }
 
-  /** Ask for all of them anew. What is told on the stream meanwhile is newer than a page, so it wins. */
+  /** Ask for all sessions again. News that arrives on the stream in the meantime is newer than a page, so it wins. */
   async reload(): Promise<void> {
-    const told = new Map<string, SessionNews>();
-    this.#listening.add(told);
+    const newer = new Map<string, SessionNews>();
+    this.#listening.add(newer);
     try {
       const found = new Map<string, SessionInfo>();
       let cursor: string | null | undefined = null;
       do {
-        const page: Page = await this.daemon.get(`/v1/sessions?limit=1000${cursor ? `&cursor=${cursor}` : ""}`);
+        const page: SessionPage = await this.client.listSessions({ limit: 1000, cursor });
         for (const session of page.sessions) found.set(session.sessionId, session);
         cursor = page.nextCursor;
       } while (cursor);
       this.#byId = found;
-      for (const news of told.values()) this.#put(news);
+      for (const news of newer.values()) this.#put(news);
       this.#sort();
     } finally {
-      this.#listening.delete(told);
+      this.#listening.delete(newer);
     }
   }
 
   #listening = new Set<Map<string, SessionNews>>();
 
   take(news: SessionNews): void {
-    for (const told of this.#listening) told.set(news.sessionId, news);
+    for (const newer of this.#listening) newer.set(news.sessionId, news);
     this.#put(news);
     this.#sort();
   }

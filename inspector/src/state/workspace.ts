@@ -1,89 +1,61 @@
 /** Everything that belongs to one connection: the stream, the sessions, the agents, the conversations that were opened. */
 import { createContext, useContext } from "react";
-import type { Event } from "sdk/events";
+import type { Operations } from "sandbox-agentd";
+import { Connection, type SessionNews } from "chat/state/connection";
+import type { Conversation } from "chat/state/conversation";
 import type { Daemon } from "../daemon/daemon";
-import { LiveStream } from "../daemon/liveStream";
-import type { SessionNews } from "../daemon/types";
 import { AgentList } from "./agentList";
-import { LateAnswers } from "chat/state/lateAnswers";
 import { Attention } from "./attention";
-import { Conversation } from "chat/state/conversation";
-import { OwnTurns } from "chat/state/ownTurns";
 import { Seen } from "./seen";
 import { SessionList } from "./sessionList";
-
-/** Conversations stay in memory when another is opened, but not all of them. */
-const KEPT = 8;
 
 export class Workspace {
   readonly sessions: SessionList;
   readonly agents: AgentList;
-  readonly live: LiveStream;
-  readonly lateAnswers = new LateAnswers();
-  readonly ownTurns = new OwnTurns();
+  readonly connection: Connection;
   readonly seen = new Seen();
   readonly attention = new Attention();
-  #conversations = new Map<string, Conversation>();
 
   constructor(
     readonly daemon: Daemon,
     readonly version: string,
     onLockedOut: () => void,
   ) {
-    this.sessions = new SessionList(daemon);
-    this.agents = new AgentList(daemon);
-    this.live = new LiveStream(daemon, {
+    this.sessions = new SessionList(daemon.client);
+    this.agents = new AgentList(daemon.client);
+    this.connection = new Connection(daemon.client, {
       onOpen: () => this.#catchUp(),
-      onEvents: (events) => this.#onEvents(events),
       onSession: (news) => this.#onSession(news),
       onLockedOut,
     });
   }
 
+  get client(): Operations {
+    return this.daemon.client;
+  }
+
   start(): void {
-    void this.live.run();
+    this.connection.retain();
     void this.agents.reload();
   }
 
   stop(): void {
-    this.live.close();
+    this.connection.close();
   }
 
   conversation(sessionId: string): Conversation {
-    let conversation = this.#conversations.get(sessionId);
-    if (!conversation) {
-      conversation = new Conversation(this.daemon, sessionId);
-      void conversation.catchUp();
-    }
-    // The latest is last, so that the first is the one to let go.
-    this.#conversations.delete(sessionId);
-    this.#conversations.set(sessionId, conversation);
-    if (this.#conversations.size > KEPT) {
-      const [oldest] = this.#conversations.keys();
-      if (oldest !== undefined) this.#conversations.delete(oldest);
-    }
-    return conversation;
+    return this.connection.conversation(sessionId);
   }
 
   async #catchUp(): Promise<void> {
-    const listed = this.sessions.reload().then(() => {
-      this.seen.begin(this.sessions.snapshot);
-      this.attention.look(this.sessions.snapshot);
-    });
-    await Promise.all([
-      listed,
-      ...[...this.#conversations.values()].map((conversation) => conversation.catchUp()),
-    ]);
-  }
-
-  #onEvents(events: Event[]): void {
-    for (const event of events) this.#conversations.get(event.session_id)?.take(event);
+    await this.sessions.reload();
+    this.seen.begin(this.sessions.snapshot);
+    this.attention.look(this.sessions.snapshot);
   }
 
   #onSession(news: SessionNews): void {
     this.sessions.take(news);
     this.attention.look(this.sessions.snapshot);
-    if (news.deleted) this.#conversations.delete(news.sessionId);
   }
 }
 

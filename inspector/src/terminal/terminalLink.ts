@@ -3,7 +3,7 @@
  * screen; when one breaks, the next is opened.
  */
 import type { Daemon } from "../daemon/daemon";
-import { Refused } from "../daemon/problem";
+import { Problem } from "sandbox-agentd";
 import { Observable } from "chat/state/observable";
 
 export type LinkState =
@@ -11,7 +11,7 @@ export type LinkState =
   | { readonly kind: "exited"; readonly code: number | null };
 
 interface Screen {
-  /** Whatever is shown is about to be sent anew. */
+  /** Everything shown is about to be sent again. */
   clear: () => void;
   write: (output: Uint8Array, onWritten: () => void) => void;
   opened: () => void;
@@ -77,7 +77,7 @@ export class TerminalLink extends Observable<LinkState> {
 
   #connect(): void {
     this.#become({ kind: "connecting" });
-    const socket = this.daemon.socket(`/v1/processes/${encodeURIComponent(this.processId)}/terminal/ws`);
+    const socket = this.daemon.socket(this.daemon.client.processes.terminalUrl(this.processId));
     this.#socket = socket;
     let waiting = 0;
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
@@ -126,10 +126,10 @@ export class TerminalLink extends Observable<LinkState> {
   /** A browser does not tell why an upgrade was refused. */
   async #isGone(): Promise<boolean> {
     try {
-      await this.daemon.poll(`/v1/processes/${encodeURIComponent(this.processId)}`);
+      await this.daemon.polling.processes.get(this.processId);
       return false;
     } catch (error) {
-      return error instanceof Refused && (error.status === 404 || error.status === 403);
+      return error instanceof Problem && (error.status === 404 || error.status === 403);
     }
   }
 

@@ -106,7 +106,7 @@ function wordsOf(state: LinkState): string | null {
     case "offline":
       return "The connection is lost. The process goes on.";
     case "gone":
-      return "This process is not there any more.";
+      return "This process no longer exists.";
     case "exited":
       return state.code === null ? "Ended by a signal." : `Ended with exit code ${state.code}.`;
   }

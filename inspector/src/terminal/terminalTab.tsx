@@ -1,6 +1,7 @@
 /** The terminals of the daemon, one at a time. A terminal goes on when nobody looks at it. */
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
-import { Refused, sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
+import { Problem } from "sandbox-agentd";
 import type { ProcessInfo } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
@@ -13,7 +14,7 @@ import { useWorkspace } from "../state/workspace";
 const TerminalScreen = lazy(() => import("./terminalScreen"));
 
 export default function TerminalTab({ sessionId }: { sessionId: string | null }) {
-  const { daemon } = useWorkspace();
+  const { processes: api } = useWorkspace().client;
   const directory = useDirectory(sessionId);
   const { processes, failure, reload } = useProcesses();
   const [chosen, setChosen] = useState<string | null>(null);
@@ -43,7 +44,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
     await attempt(async () => {
       // Not every machine has it.
       const shell = await startShell("bash").catch((error: unknown) => {
-        if (error instanceof Refused && error.problem.field === "command") return startShell("sh");
+        if (error instanceof Problem && error.facts.field === "command") return startShell("sh");
         throw error;
       });
       // It can be chosen once it is in the list.
@@ -53,12 +54,11 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
     setStarting(false);
   };
   const startShell = (command: string) =>
-    daemon.post<ProcessInfo>("/v1/processes", { command, tty: true, interactive: true, cwd: directory });
+    api.create({ command, tty: true, interactive: true, ...(directory && { cwd: directory }) });
   const end = ({ id, status }: ProcessInfo) =>
     attempt(async () => {
-      const path = `/v1/processes/${encodeURIComponent(id)}`;
-      if (status === "running") await daemon.post(`${path}/kill`);
-      await daemon.delete(path);
+      if (status === "running") await api.kill(id);
+      await api.delete(id);
     });
   const focusTab = () => list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
   const onKeyDown = ({ key }: KeyboardEvent) => {

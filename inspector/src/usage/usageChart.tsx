@@ -1,5 +1,5 @@
 /** Tokens of each turn as bars, input below output. */
-import type { TurnEndedEntry } from "sdk/transcript";
+import type { TurnEndedEntry } from "sandbox-agentd";
 import { count } from "chat/parts/format";
 
 const [WIDTH, HEIGHT] = [360, 96];

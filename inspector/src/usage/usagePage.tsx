@@ -1,7 +1,6 @@
 /** What all turns of the daemon have spent, by day, agent, model or session. */
 import { useEffect, useState } from "react";
-import { withQuery } from "../daemon/daemon";
-import { sayWhy } from "../daemon/problem";
+import { sayWhy } from "chat/state/words";
 import type { UsageReport, UsageSum } from "../daemon/types";
 import { Dialog } from "../parts/dialog";
 import { count, money, plural } from "chat/parts/format";
@@ -19,7 +18,7 @@ const SPANS: readonly (readonly [string, number | null])[] = [
 ];
 
 export default function UsagePage({ onClose }: { onClose: () => void }) {
-  const { daemon } = useWorkspace();
+  const { client } = useWorkspace();
   const [by, setBy] = useState<Group>("day");
   const [days, setDays] = useState<number | null>(30);
   const [report, setReport] = useState<UsageReport | null>(null);
@@ -27,7 +26,7 @@ export default function UsagePage({ onClose }: { onClose: () => void }) {
   useEffect(() => {
     let current = true;
     const from = days === null ? undefined : new Date(Date.now() - days * 86_400_000).toISOString();
-    daemon.get<UsageReport>(withQuery("/v1/usage", { by, from })).then(
+    client.getUsage({ by, ...(from && { from }) }).then(
       (found) => {
         if (!current) return;
         setReport(found);
@@ -38,7 +37,7 @@ export default function UsagePage({ onClose }: { onClose: () => void }) {
     return () => {
       current = false;
     };
-  }, [daemon, by, days]);
+  }, [client, by, days]);
   return (
     <Dialog title="Usage" onClose={onClose} wide>
       <div className="usagePage">

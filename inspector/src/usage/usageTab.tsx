@@ -1,7 +1,7 @@
 /** What a session has used, turn by turn. */
 import { useMemo } from "react";
-import type { Usage } from "sdk/events";
-import type { Entry, TurnEndedEntry } from "sdk/transcript";
+import type { Usage } from "sandbox-agentd";
+import type { Entry, TurnEndedEntry } from "sandbox-agentd";
 import { clock, count, dateAndClock, duration, money, share } from "chat/parts/format";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";

@@ -1,16 +1,16 @@
-/** What an agent waits for: the handlers that answer it, and what those may return. */
+/** Handlers that answer an agent's requests, and what they may return. */
 import { WrongUsage } from "./errors.js";
 import type { PermissionRequested, QuestionRequested } from "./events.js";
 import type { components } from "./openapi.js";
 import type { ToolRequest } from "./tools.js";
 
-/** What an agent waits for. */
+/** A request of an agent that needs an answer. */
 export type Request = PermissionRequested | QuestionRequested | ToolRequest;
 
 export type Reply = components["schemas"]["ReplyPermissionBody"]["reply"];
-/** True is `once` and false is `reject`; an object can say why. */
+/** `true` means `once` and `false` means `reject`; an object can add a message. */
 export type PermissionAnswer = Reply | boolean | { reply: Reply; message?: string };
-/** A text to a single question; a text or the chosen labels to each of several; null refuses to answer. */
+/** A string answers a single question; an array has a string or the chosen labels for each of several; null declines. */
 export type QuestionAnswer = string | readonly (string | readonly string[])[] | null;
 
 export type OnPermission = (permission: PermissionRequested) => PermissionAnswer | Promise<PermissionAnswer>;
@@ -28,14 +28,14 @@ export function requestId(request: Request): string {
   return "question_id" in request ? request.question_id : request.call_id;
 }
 
-/** The handlers of the nearest place that has some. */
+/** The most specific handlers: those of the turn, the session or the client. */
 export function preferred(near: Handlers, far: Handlers): Handlers {
   return { onPermission: near.onPermission ?? far.onPermission, onQuestion: near.onQuestion ?? far.onQuestion };
 }
 
 const REPLIES: readonly string[] = ["once", "always", "reject", "accept", "accept_for_session", "approved", "denied"];
 
-/** What a handler, or the caller of `replyPermission`, said, as the daemon wants it. */
+/** The return value of a handler, or the argument of `replyPermission`, in the daemon's form. */
 export function permissionBody(answer: PermissionAnswer): { reply: Reply; message?: string } {
   if (typeof answer === "boolean") return { reply: answer ? "once" : "reject" };
   const body = typeof answer === "string" ? { reply: answer } : answer;
@@ -46,7 +46,7 @@ export function permissionBody(answer: PermissionAnswer): { reply: Reply; messag
   );
 }
 
-/** The labels that were chosen, question by question. */
+/** The chosen labels of each question. */
 export function labelsOf(answer: Exclude<QuestionAnswer, null>): string[][] {
   const entries = typeof answer === "string" ? [answer] : answer;
   if (Array.isArray(entries) && entries.every((entry) => [entry].flat().every((label) => typeof label === "string"))) {

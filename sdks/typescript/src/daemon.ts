@@ -1,6 +1,6 @@
 /**
- * Starts a daemon as a child of this program. Only Node comes here; browsers can bundle it because Node's modules
- * are named where no bundler looks.
+ * Starts a daemon as a child of this program. For Node only; browsers can bundle this file because Node's modules
+ * are imported by computed names.
  */
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
@@ -8,19 +8,27 @@ import type { Handlers } from "./answers.js";
 import { DaemonNotStarted } from "./errors.js";
 import type { HttpOptions } from "./http.js";
 import { randomHex } from "./ids.js";
+import type { SandboxProvider } from "./sandbox.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
-  /** The program and its first arguments; `["sandbox-agent"]` unless given. A wrapper must `exec` the daemon. */
+  /** Where the daemon runs, e.g. `e2b()` of `sandbox-agentd/e2b`; on this machine unless given. */
+  sandbox?: SandboxProvider | undefined;
+  /**
+   * The name of the sandbox. It is found and resumed if it exists, and outlives `close()`. Without a name you get a new
+   * sandbox, which `close()` deletes.
+   */
+  name?: string | undefined;
+  /** The program and its first arguments (default: `["sandbox-agent"]`). A wrapper must `exec` the daemon. */
   command?: readonly string[] | undefined;
-  /** Where sessions are kept; the daemon's own default unless given. */
+  /** The data directory (default: the daemon's own default). */
   dataDir?: string | undefined;
-  /** Working directory of the daemon, where agents work unless their session says otherwise. */
+  /** Working directory of the daemon, and of sessions that do not set their own. */
   cwd?: string | undefined;
-  /** Variables besides those of this program. */
+  /** Environment variables, in addition to those of this program or of the sandbox. */
   env?: Record<string, string> | undefined;
   /** Further flags of `sandbox-agent server`. */
   flags?: readonly string[] | undefined;
-  /** How long the start may take; a minute unless given. */
+  /** How long the start may take, in milliseconds (default: 60,000; in a sandbox 300,000). */
   startTimeoutMs?: number | undefined;
 }
 
@@ -39,18 +47,18 @@ export async function startDaemon(options: StartOptions): Promise<Daemon> {
   const { spawn } = await nodeModule<typeof import("node:child_process")>("child_process");
   const token = randomHex(32);
   const [program = "sandbox-agent", ...before] = options.command ?? [];
-  // The daemon looks for its parent and ends without it, however this program ends.
+  // The daemon watches its parent and stops without it, however this program ends.
   const ours = ["--port", "0", "--parent-pid", String(process.pid), "--drain-seconds", "0"];
   const flags = ["server", ...ours, ...(options.flags ?? [])];
   if (options.dataDir !== undefined) flags.push("--data-dir", options.dataDir);
-  // The token travels in the environment, which only its owner can read. The other two would win over it.
+  // The token is passed in the environment, which only its owner can read. The other two variables would override it.
   const { SANDBOX_AGENT_TOKEN_FILE: _file, SANDBOX_AGENT_NO_TOKEN: _none, ...inherited } = process.env;
   const env = { ...inherited, ...options.env, SANDBOX_AGENT_TOKEN: token };
   const child = spawn(program, [...before, ...flags], {
     cwd: options.cwd,
     env,
     stdio: ["ignore", "ignore", "pipe"],
-    // Ctrl-C here is not meant for it.
+    // Ctrl-C in this program must not reach the daemon.
     detached: true,
   });
   const baseUrl = await listening(child, program, options.startTimeoutMs ?? 60_000);
@@ -58,7 +66,7 @@ export async function startDaemon(options: StartOptions): Promise<Daemon> {
   return { baseUrl, token, pid: child.pid, stop: () => stop(child) };
 }
 
-/** The address that it says it listens on. */
+/** The address that the daemon prints when it listens. */
 function listening(child: Child, program: string, limit: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -71,7 +79,7 @@ function listening(child: Child, program: string, limit: number): Promise<string
     child.on("error", (error) => fail(cannotRun(program, error)));
     child.on("close", () => fail("the daemon did not start:"));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      // Read on after the start too, or the daemon would wait for a reader.
+      // Keep reading after the start, or the daemon would block on a full pipe.
       said = (said + text).slice(-10_000);
       const address = /^listening on (\S+)$/m.exec(said)?.[1];
       if (address === undefined) return;
@@ -88,7 +96,7 @@ function cannotRun(program: string, error: Error): string {
   );
 }
 
-/** A program that is done may end, and takes the daemon with it. */
+/** Lets this program exit while the daemon runs, which then stops too. */
 function letGo(child: Child): void {
   child.unref();
   (child.stderr as unknown as { unref(): void }).unref();
@@ -102,7 +110,7 @@ async function stop(child: Child): Promise<void> {
   await ended;
 }
 
-/** A module of Node's, imported by a name that is put together here: a bundler for browsers must not look for it. */
+/** A module of Node, imported by a computed name so that bundlers for browsers do not look for it. */
 async function nodeModule<Module>(name: string): Promise<Module> {
   const specifier = `node:${name}`;
   return (await import(/* @vite-ignore */ /* webpackIgnore: true */ specifier)) as Module;

@@ -32,7 +32,7 @@ export class Desktop {
     return this.#http.json("desktop.status", options);
   }
 
-  /** Start it. One that runs already stays as it is. */
+  /** Start it. Does nothing if it is already running. */
   start(body: DesktopSettings = {}, options: CallOptions = {}): Promise<DesktopStatus> {
     return this.#act("desktop.start", body, options);
   }

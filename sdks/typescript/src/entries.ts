@@ -1,7 +1,7 @@
 /**
- * What a transcript is made of: one entry for each thing that a reader would look at.
+ * The entries of a transcript: one for each thing that a reader looks at.
  *
- * Names are camelCase and absent facts are null, so that a page can show an entry without asking what is there.
+ * Names are camelCase and absent values are null, so that a page can show an entry without checking what is defined.
  */
 import type {
   AskedQuestion,
@@ -21,9 +21,9 @@ export type EntryStatus = "in_progress" | "completed" | "failed";
 interface Base {
   /** Stable and unique in the transcript; good as a React key. */
   readonly id: string;
-  /** Sequence of the event that brought it. */
+  /** Sequence of the event that created it. */
   readonly sequence: number;
-  /** When it began, as the event says. */
+  /** When it began (ISO 8601), as the event says. */
   readonly time: string;
   /** The turn that was open then. */
   readonly turnId: string | null;
@@ -38,7 +38,7 @@ interface ItemBase extends Base {
   readonly endedAt: string | null;
 }
 
-/** What the user, the agent or (role `system`) the agent's program says. */
+/** A message of the user, the agent or (role `system`) the agent's program. */
 export interface MessageEntry extends ItemBase {
   readonly kind: "message";
   readonly role: "user" | "assistant" | "system";
@@ -47,7 +47,7 @@ export interface MessageEntry extends ItemBase {
   readonly images: readonly Image[];
 }
 
-/** What the agent thinks. */
+/** Thinking of the agent. */
 export interface ReasoningEntry extends ItemBase {
   readonly kind: "reasoning";
   readonly text: string;
@@ -59,7 +59,7 @@ export interface ToolEntry extends ItemBase {
   readonly kind: "tool";
   readonly callId: string;
   readonly name: string;
-  /** What it does, whatever its agent calls it. */
+  /** What it does, independent of the agent's name for it. */
   readonly toolKind: ToolKind;
   /** One line for people: the command, the path, the query; at least the name. */
   readonly title: string;
@@ -91,7 +91,7 @@ export interface StatusEntry extends ItemBase {
   readonly data: unknown;
 }
 
-/** An item of the agent's that the daemon has no name for. */
+/** An item of a kind that the daemon does not know. */
 export interface UnknownEntry extends ItemBase {
   readonly kind: "unknown";
   readonly data: unknown;
@@ -166,7 +166,7 @@ export interface TurnEndedEntry extends Base {
   readonly turnId: string;
   readonly stopReason: StopReason;
   readonly durationMs: number;
-  /** Of that, the time in which a permission or a question waited for somebody. */
+  /** The part of it that a permission or a question waited for an answer. */
   readonly waitingMs: number;
   readonly usage: Usage | null;
 }
@@ -214,11 +214,11 @@ export interface Totals {
   readonly toolCalls: number;
   readonly failedToolCalls: number;
   readonly errors: number;
-  /** The time that turns took. */
+  /** The duration of all turns. */
   readonly durationMs: number;
-  /** Of that, the time spent on people. */
+  /** The part of it spent waiting for answers. */
   readonly waitingMs: number;
-  /** What turns spent, and how full the context is now; a figure that no agent told is absent. */
+  /** What turns have spent, and how full the context is now; figures that the agent did not report are absent. */
   readonly usage: Usage;
 }
 
@@ -234,12 +234,12 @@ export interface Transcript {
   /** The turn that is open. */
   readonly turnId: string | null;
   readonly entries: readonly Entry[];
-  /** What waits for an answer, oldest first. A status is a call of a client's tool, with the label `tool_request`. */
+  /** Requests that need an answer, oldest first. A status is a call of a client's tool, with the label `tool_request`. */
   readonly pending: readonly (PermissionEntry | QuestionEntry | StatusEntry)[];
   /** Messages that wait in the queue, as turn ids. */
   readonly queued: readonly string[];
   readonly ended: SessionEndedEntry | null;
-  /** The last event that was folded; the offset to go on from. */
+  /** The sequence of the last folded event: the offset to continue from. */
   readonly lastSequence: number;
   readonly totals: Totals;
 }

@@ -1,16 +1,16 @@
 /**
- * Everything that this package throws, as one tree. A problem that the daemon answers is the class of its type.
+ * All errors of this package, as one tree. Each problem type of the daemon has a class.
  *
  * SandboxAgentError
  * ├── WrongUsage             the program must be changed; the message says how
  * ├── DaemonUnreachable      no answer came
- * ├── DaemonNotStarted       `SandboxAgent.start()` failed; the message has what the daemon said
+ * ├── DaemonNotStarted       `SandboxAgent.start()` failed; the message has the daemon's output
  * ├── NotADaemon             something else answered at this address
- * ├── TurnError              a turn did not come to a good end: `transcript` is what happened up to there
- * │   ├── TurnFailed             it ended with an error, at a limit, or nobody knows how
+ * ├── TurnError              a turn did not succeed: `transcript` is what happened so far
+ * │   ├── TurnFailed             it ended with an error, at a limit, or with an unknown outcome
  * │   ├── TurnTimeout            it took longer than your `timeoutMs`, and was cancelled
- * │   └── AnswerNeeded           the agent asks, and no handler answers
- * └── Problem                the daemon said no: `type`, `status`, `detail`, and `facts`
+ * │   └── AnswerNeeded           the agent asked, and no handler answered
+ * └── Problem                the daemon refused the request: `type`, `status`, `detail`, and `facts`
  *     ├── InvalidRequest 400      ├── Conflict 409               ├── RateLimited 429
  *     ├── UnsupportedAgent 400    ├── SessionAlreadyExists 409   ├── Internal 500
  *     ├── ModeNotSupported 400    ├── PreconditionFailed 412     ├── InstallFailed 500
@@ -38,16 +38,16 @@ export class SandboxAgentError extends Error {
 /** The program uses this package in a way that cannot work. */
 export class WrongUsage extends SandboxAgentError {}
 
-/** The daemon did not answer, also not after some tries. */
+/** The daemon did not answer, even after several tries. */
 export class DaemonUnreachable extends SandboxAgentError {}
 
-/** The daemon that the program wanted to start did not come up. */
+/** The daemon could not be started. */
 export class DaemonNotStarted extends SandboxAgentError {}
 
-/** Something else than a sandbox-agent daemon answered. */
+/** Something other than a sandbox-agent daemon answered. */
 export class NotADaemon extends SandboxAgentError {}
 
-/** A turn did not come to a good end. */
+/** A turn did not succeed. */
 export class TurnError extends SandboxAgentError {
   constructor(
     message: string,
@@ -62,9 +62,9 @@ export class TurnError extends SandboxAgentError {
 /** The turn ended with the stop reason `error`, `limit` or `outcome_unknown`. */
 export class TurnFailed extends TurnError {
   constructor(
-    /** The agent's own words, where it gave any. */
+    /** The agent's message, if it gave one. */
     message: string,
-    /** The code of the error event, e.g. `rate_limited`; null where there is no such event, or it has no code. */
+    /** The code of the error event, e.g. `rate_limited`; null if there is none. */
     readonly code: string | null,
     readonly stopReason: StopReason,
     transcript: Transcript,
@@ -98,7 +98,7 @@ export interface ProblemDetails {
   readonly [fact: string]: unknown;
 }
 
-/** The daemon's own words for what went wrong. */
+/** A problem that the daemon reported. */
 export class Problem extends SandboxAgentError {
   /** The type's last word, e.g. `session_not_found`. */
   readonly type: string;
@@ -106,7 +106,7 @@ export class Problem extends SandboxAgentError {
   readonly title: string;
   readonly detail: string;
   readonly instance: string | null;
-  /** What it was about: `sessionId`, `agent`, `field`, `exitCode`, `stderr`, ... */
+  /** Details: `sessionId`, `agent`, `field`, `exitCode`, `stderr`, ... */
   readonly facts: Readonly<Record<string, unknown>>;
   /** How long the daemon asks to wait, in seconds. */
   readonly retryAfter: number | null;
@@ -123,19 +123,19 @@ export class Problem extends SandboxAgentError {
     this.retryAfter = retryAfter;
   }
 
-  /** The session that it was about. */
+  /** The session concerned. */
   get sessionId(): string | null {
     return text(this.facts.sessionId);
   }
 
-  /** The agent that it was about. */
+  /** The agent concerned. */
   get agent(): string | null {
     return text(this.facts.agent);
   }
 }
 
 export class InvalidRequest extends Problem {
-  /** The field of the request that is wrong, where it is one. */
+  /** The field of the request that is wrong, if it is a single one. */
   get field(): string | null {
     return text(this.facts.field);
   }

@@ -1,8 +1,8 @@
 /**
  * The universal events, as a union that `switch (event.type)` narrows.
  *
- * The types come from the daemon's OpenAPI document. A newer daemon may say something that this client does not know:
- * such an event is an `UnknownEvent`, which is what is left in the `default` branch.
+ * The types come from the daemon's OpenAPI document. A newer daemon may send events that this client does not know:
+ * each is an `UnknownEvent`, which the `default` branch gets.
  */
 import type { components } from "./openapi.js";
 
@@ -41,7 +41,7 @@ export type Event = KnownEvent | UnknownEvent;
 export type Item = Schemas["Item"];
 export type ItemDelta = Schemas["ItemDelta"];
 export type ContentPart = Item["content"] extends (infer Part)[] | undefined ? Part : never;
-/** What a tool does, whatever its agent calls it. */
+/** What a tool does, independent of the agent's name for it. */
 export type ToolKind = NonNullable<Extract<ContentPart, { type: "tool_call" }>["kind"]>;
 export type Usage = Schemas["Usage"];
 export type StopReason = Schemas["TurnMetadata"]["stop_reason"];

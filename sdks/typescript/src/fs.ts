@@ -17,7 +17,7 @@ export type Unpacked = Schemas["Unpacked"];
 export type SearchHit = Schemas["SearchHit"];
 export type SearchResult = Schemas["SearchResult"];
 
-/** What happened below a folder that is watched. */
+/** A change below a watched folder. */
 export interface FileChange {
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
@@ -36,7 +36,7 @@ export class Fs {
     this.#http = http;
   }
 
-  /** List a folder, sorted by name; page by page, 1,000 entries unless `limit` says otherwise. */
+  /** List a folder, sorted by name, in pages of `limit` entries (default: 1,000). */
   entries(query: QueryOf<"fs.entries"> & CallOptions = {}): Promise<EntryPage> {
     return this.#http.json("fs.entries", parted({ limit: 1000, ...query }));
   }
@@ -53,7 +53,7 @@ export class Fs {
     return this.#http.send("fs.read", { ...parted({ path, ...rest }), headers });
   }
 
-  /** Write a file, whole or not at all. With `ifMatch` only where the file still has that tag. */
+  /** Write a file atomically. With `ifMatch`, only if the file still has that tag. */
   write(
     path: string,
     content: FileContent,
@@ -69,7 +69,7 @@ export class Fs {
     return this.#http.json("fs.delete", parted({ path, ...query }));
   }
 
-  /** Make a folder and those above it; one that exists is fine. */
+  /** Create a folder and its parents, unless they exist. */
   mkdir(path: string, query: Without<QueryOf<"fs.mkdir">, "path"> = {}): Promise<FileAction> {
     return this.#http.json("fs.mkdir", parted({ path, ...query }));
   }
@@ -100,9 +100,9 @@ export class Fs {
     return this.#http.json("fs.search", parted(query));
   }
 
-  /** Stream the changes below a folder from now on; null says that some are not told: look again at what you show. */
+  /** Stream the changes below a folder from now on. Null means that some were missed: read again what you show. */
   async *watch(query: QueryOf<"fs.watch"> & CallOptions = {}): AsyncGenerator<FileChange | null, void, undefined> {
-    // A connection that was lost has lost changes: its end is the end of the stream, for the caller to begin anew.
+    // A lost connection has missed changes, so the stream ends with it and the caller starts a new one.
     for await (const frame of followOnce(this.#http, "fs.watch", parted(query))) {
       yield frame.name === "lost" ? null : (JSON.parse(frame.data) as FileChange);
     }

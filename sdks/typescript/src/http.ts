@@ -1,8 +1,8 @@
 /**
  * Requests to one daemon: the token, problems as errors, and retries.
  *
- * What is tried again: whatever the daemon put off (429, 503), and whatever got no answer, unless a second try could do
- * it twice. Waits grow, have jitter, and honour `Retry-After`.
+ * Retried are requests that the daemon postponed (429, 503) or did not answer, unless a second try could do
+ * the same thing twice. Waits grow, have jitter, and honour `Retry-After`.
  */
 import {
   DaemonUnreachable,
@@ -23,13 +23,13 @@ export interface HttpOptions {
   token?: string | undefined;
   /** Another `fetch`, e.g. one that goes through a proxy. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** How often a request is tried again; 5 unless given. */
+  /** How often a request is retried (default: 5). */
   maxRetries?: number | undefined;
-  /** How long a stream tries to come back before it gives up, in milliseconds; a minute unless given. */
+  /** How long a stream tries to reconnect before it gives up, in milliseconds (default: 60,000). */
   reconnectTimeoutMs?: number | undefined;
-  /** How long a connection may be silent before a stream makes a new one, in milliseconds; 45,000 unless given. */
+  /** How long a connection may be silent before a stream reconnects, in milliseconds (default: 45,000). */
   silenceTimeoutMs?: number | undefined;
-  /** Gets what a person should know, e.g. that the daemon has another version; `console.warn` unless given. */
+  /** Receives warnings, e.g. that the daemon has another version (default: `console.warn`). */
   onWarning?: ((message: string) => void) | undefined;
 }
 
@@ -48,18 +48,18 @@ export interface Call extends CallOptions {
   content?: BodyInit;
 }
 
-/** Query and signal come in one object, and travel apart. */
+/** Query and signal are passed in one object, but sent separately. */
 export function parted<Query extends CallOptions>({ signal, ...query }: Query) {
   return { query, signal };
 }
 
-/** The daemon gives a sign of life every 15 seconds. */
+/** The daemon sends a ping every 15 seconds. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
-/** Operations that may be carried out twice: reading, and what ends in the same state. Messages carry a key. */
+/** Operations that may be carried out twice: reads, and those that lead to the same state. Messages have a key. */
 const REPEATABLE: ReadonlySet<Operation> = new Set([
   "agents.install",
   "sessions.update",
@@ -110,13 +110,13 @@ export class Http {
     }
   }
 
-  /** For operations that answer nothing. */
+  /** For operations without a response body. */
   async done(operation: Operation, call: Call = {}): Promise<void> {
     const answer = await this.send(operation, call);
     await answer.body?.cancel();
   }
 
-  /** Send a request, again where that helps; the answer is a good one. */
+  /** Send a request, with retries. Returns a successful response. */
   async send(operation: Operation, call: Call): Promise<Response> {
     for (let tries = 0; ; tries += 1) {
       try {
@@ -135,7 +135,7 @@ export class Http {
     const init: RequestInit = { method, headers: this.#headers(call), signal: call.signal ?? null };
     const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     if (body !== undefined) init.body = body;
-    // Node wants to be told that an answer does not come before the end of a stream.
+    // Node requires this for a body that is a stream.
     if (typeof ReadableStream !== "undefined" && body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
     let answer: Response;
     try {
@@ -165,7 +165,7 @@ export class Http {
     const headers: Record<string, string> = { ...call.headers };
     if (this.#token !== undefined) headers["authorization"] = `Bearer ${this.#token}`;
     if (call.body !== undefined) headers["content-type"] = "application/json";
-    // A browser names itself, and would ask the daemon first whether we may.
+    // A browser sends its own name, and a custom header would cause a preflight request.
     if (isNode()) headers["user-agent"] = `sandbox-agent-typescript/${VERSION}`;
     return headers;
   }
@@ -183,7 +183,7 @@ function checkedAddress(baseUrl: string): string {
   try {
     url = new URL(baseUrl);
   } catch {
-    // Said below, with what it should look like.
+    // Reported below, with an example.
   }
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.search || url.hash) {
     throw new WrongUsage(`baseUrl is ${JSON.stringify(baseUrl)}: it should look like http://127.0.0.1:2468`);
@@ -193,7 +193,7 @@ function checkedAddress(baseUrl: string): string {
 
 function checkedToken(token: string | undefined): string | undefined {
   if (token === undefined) return undefined;
-  // A file that was read whole ends with a newline, which no header can carry.
+  // The content of a file ends with a newline, which a header cannot contain.
   if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
   throw new WrongUsage("token must be printable characters without spaces; if it was read from a file, use `.trim()`");
 }
@@ -217,7 +217,7 @@ function filled(template: string, values: Record<string, string>): string {
 function queryOf(values: object = {}): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
-  return `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
 async function problemFrom(answer: Response, baseUrl: string): Promise<SandboxAgentError> {
@@ -229,13 +229,13 @@ async function problemFrom(answer: Response, baseUrl: string): Promise<SandboxAg
       return problemOf(answer.status === 401 ? withHint(details) : details, retryAfter);
     }
   } catch {
-    // Not a daemon: a proxy before it, or another server.
+    // Not a daemon: a proxy in front of it, or another server.
   }
-  const told = `${baseUrl} answered with status ${answer.status}`;
+  const start = `${baseUrl} answered with status ${answer.status}`;
   if ([502, 503, 504].includes(answer.status)) {
-    return new DaemonUnreachable(`${told}: the daemon behind it cannot be reached`);
+    return new DaemonUnreachable(`${start}: the daemon behind it cannot be reached`);
   }
-  return new NotADaemon(`${told}: it is not a sandbox-agent daemon`);
+  return new NotADaemon(`${start}: it is not a sandbox-agent daemon`);
 }
 
 function withHint(details: ProblemDetails): ProblemDetails {
@@ -258,26 +258,26 @@ function isRetryable(operation: Operation, error: unknown): boolean {
   return isPutOff(error) && (error.retryAfter ?? 0) * 1000 <= LONGEST_RETRY_AFTER_MS;
 }
 
-/** The daemon has not begun: it asked to come again. */
+/** The daemon refused before doing anything, and asked for a retry. */
 export function isPutOff(error: unknown): error is Problem {
   return error instanceof Problem && (error.status === 429 || error.status === 503);
 }
 
-/** Nothing listened there, so nothing was done. Only Node tells. */
+/** Nothing listened there, so nothing was done. Only Node reports this. */
 function wasRefused(error: DaemonUnreachable): boolean {
   const failure = error.cause as { cause?: { code?: string } } | undefined;
   return failure?.cause?.code === "ECONNREFUSED";
 }
 
-/** How long to wait before the next try: what the daemon asks for, else longer each time; never exactly. */
+/** How long to wait before the next try: what the daemon asks for, otherwise longer each time, with jitter. */
 export function waitAfter(tries: number, error: unknown): number {
   const asked = error instanceof Problem && error.retryAfter !== null ? error.retryAfter * 1000 : 0;
   const growing = Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS);
   return asked + growing * (0.5 + Math.random() / 2);
 }
 
-/** Wait; the signal ends it. */
-export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** Wait, at most until somebody wakes it; the signal ends it. */
+export async function pause(milliseconds: number, signal?: AbortSignal, woken?: Promise<void>): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(done, milliseconds);
@@ -288,6 +288,7 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
       else resolve();
     }
     signal?.addEventListener("abort", done);
+    void woken?.then(done);
   });
 }
 

@@ -8,10 +8,14 @@ export type * from "./events.js";
 export type * from "./desktop.js";
 export type * from "./fs.js";
 export type { CallOptions, HttpOptions, Operation } from "./http.js";
-export { METHODS } from "./operations.js";
+export { METHODS, Operations } from "./operations.js";
 export type * from "./operations.js";
 export type * from "./processes.js";
+export type { Sandbox, SandboxProvider, SandboxRequest } from "./sandbox.js";
 export type { Session, Sessions, CreateOptions, EventsOptions, PromptOptions } from "./session.js";
+export { planOf } from "./plan.js";
+export { TOOL_REQUEST } from "./requests.js";
+export type { StreamConnection, StreamOptions } from "./stream.js";
 export type { SocketLike, Terminal, TerminalOptions } from "./terminal.js";
 export {
   type ClientTool,

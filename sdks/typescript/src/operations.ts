@@ -7,7 +7,7 @@ import { type CallOptions, Http, type HttpOptions, type Operation, parted } from
 import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
-import { endsTurn, eventOf, follow, followSession } from "./stream.js";
+import { endsTurn, eventOf, follow, followSession, type StreamOptions } from "./stream.js";
 import type { ToolCallList, ToolReply } from "./tools.js";
 
 type Schemas = components["schemas"];
@@ -61,20 +61,24 @@ export type Health = Schemas["Health"];
 export type Readiness = Schemas["Readiness"];
 
 export interface MessageOptions extends CallOptions {
-  /** The same key gives the same turn, however often it is sent. A new one unless given. */
+  /** The same key gives the same turn, however often it is sent (default: a new key). */
   idempotencyKey?: string | undefined;
 }
 
 export interface InstallOptions extends CallOptions {
-  /** Is called with the latest step while it goes on. */
+  /** Called with each step of the installation. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What the stream of all sessions says: an event with its place in the whole log, or news of a session. */
+/** An element of the stream of all sessions: an event with its position in the whole log, or news of a session. */
 export type LogEntry =
   | { readonly kind: "event"; readonly position: number; readonly event: Event }
   | { readonly kind: "session"; readonly session: SessionInfo & { readonly deleted?: true } };
 
+/**
+ * A client with one method for each operation, and nothing else: no `sessions`, no turns. A page that needs no more loads
+ * a third less.
+ */
 export class Operations {
   /** @internal */
   readonly http: Http;
@@ -85,7 +89,6 @@ export class Operations {
   /** The virtual desktop of the daemon's machine. */
   readonly desktop: Desktop;
 
-  /** @internal */
   constructor(options: HttpOptions) {
     this.http = new Http(options);
     this.processes = new Processes(this.http);
@@ -110,7 +113,7 @@ export class Operations {
     return this.http.json("agents.get", { path: { agent }, ...parted(query) });
   }
 
-  /** Install an agent, or say where it is. */
+  /** Install an agent, unless it is installed. Returns its version and path. */
   async installAgent(
     agent: string,
     body: Schemas["InstallAgentBody"] = {},
@@ -119,7 +122,7 @@ export class Operations {
     const { onProgress, signal } = options;
     const call = { path: { agent }, body, signal };
     if (!onProgress) return this.http.json("agents.install", call);
-    // Whoever asks for the same thing again is told how the first request gets on.
+    // A repeated request gets the progress of the first one.
     const headers = { accept: "text/event-stream" };
     for await (const { name, data } of follow(this.http, "agents.install", { ...call, headers })) {
       if (name === "progress") onProgress(JSON.parse(data) as Progress);
@@ -147,12 +150,12 @@ export class Operations {
 
   // -- sessions -----------------------------------------------------------------------------------
 
-  /** Create a session under an id of yours and start its agent. */
+  /** Create a session with an id of your choice and start its agent. */
   createSession(sessionId: string, body: SessionSettings, options: CallOptions = {}): Promise<CreatedSession> {
     return this.http.json("sessions.create", { path: { session_id: sessionId }, body, ...options });
   }
 
-  /** Create a session under an id that the daemon makes. */
+  /** Create a session with an id chosen by the daemon. */
   newSession(body: SessionSettings, options: CallOptions = {}): Promise<CreatedSession> {
     return this.http.json("sessions.new", { body, ...options });
   }
@@ -167,7 +170,7 @@ export class Operations {
     return this.http.json("sessions.get", { path: { session_id: sessionId }, ...options });
   }
 
-  /** Rename a session, or switch its model, variant or modes; at run time where the agent can. */
+  /** Rename a session, or switch its model, variant or modes. */
   updateSession(sessionId: string, body: SessionUpdate, options: CallOptions = {}): Promise<SessionInfo> {
     return this.http.json("sessions.update", { path: { session_id: sessionId }, body, ...options });
   }
@@ -194,7 +197,7 @@ export class Operations {
 
   // -- messages -----------------------------------------------------------------------------------
 
-  /** Send a message; answered as soon as it is durable. While a turn runs it waits in the queue. */
+  /** Send a message. Resolves as soon as it is durable. While a turn runs, the message is queued. */
   sendMessage(sessionId: string, message: string | Message, options: MessageOptions = {}): Promise<SentMessage> {
     return this.http.json("sessions.send_message", messageCall(sessionId, message, options));
   }
@@ -231,17 +234,17 @@ export class Operations {
     return this.http.json("sessions.run_command", { path, body, ...keyed(options) });
   }
 
-  /** Replace the conversation so far by a summary of it, as a turn. Refused where the agent cannot do so on request. */
+  /** Replace the conversation so far with a summary, as a turn. Refused if the agent does not support it. */
   compactSession(sessionId: string, options: MessageOptions = {}): Promise<SentMessage> {
     return this.http.json("sessions.compact", { path: { session_id: sessionId }, ...keyed(options) });
   }
 
-  /** Show the messages that wait, oldest first. */
+  /** List the queued messages, oldest first. */
   getQueue(sessionId: string, query: QueryOf<"sessions.queue"> & CallOptions = {}): Promise<Queue> {
     return this.http.json("sessions.queue", { path: { session_id: sessionId }, ...parted(query) });
   }
 
-  /** Withdraw a message that waits. */
+  /** Withdraw a queued message. */
   withdrawMessage(sessionId: string, turnId: string, options: CallOptions = {}): Promise<void> {
     return this.http.done("sessions.withdraw", { path: { session_id: sessionId, turn_id: turnId }, ...options });
   }
@@ -271,12 +274,12 @@ export class Operations {
     return this.http.json("changes.list", { path: { session_id: sessionId }, ...options });
   }
 
-  /** Give files back as they were when the session began. `undoRevert` brings back what was overwritten or removed. */
+  /** Restore files as they were when the session began. `undoRevert` brings back what was overwritten or removed. */
   revertChanges(sessionId: string, body: Revert, options: CallOptions = {}): Promise<Reverted> {
     return this.http.json("changes.revert", { path: { session_id: sessionId }, body, ...options });
   }
 
-  /** Take the last revert back. */
+  /** Undo the last revert. */
   undoRevert(sessionId: string, options: CallOptions = {}): Promise<Reverted> {
     return this.http.json("changes.undo", { path: { session_id: sessionId }, ...options });
   }
@@ -325,7 +328,7 @@ export class Operations {
 
   // -- permissions and questions ------------------------------------------------------------------
 
-  /** Show the permissions that wait for an answer. */
+  /** List the pending permissions. */
   listPermissions(sessionId: string, options: CallOptions = {}): Promise<PermissionList> {
     return this.http.json("permissions.list", { path: { session_id: sessionId }, ...options });
   }
@@ -341,7 +344,7 @@ export class Operations {
     return this.http.done("permissions.reply", { path, body, ...options });
   }
 
-  /** Show the questions that wait for an answer. */
+  /** List the pending questions. */
   listQuestions(sessionId: string, options: CallOptions = {}): Promise<QuestionList> {
     return this.http.json("questions.list", { path: { session_id: sessionId }, ...options });
   }
@@ -377,7 +380,7 @@ export class Operations {
     return this.http.json("policy.show", { path: { session_id: sessionId }, ...options });
   }
 
-  /** Say what would happen to a request of an agent, and which rule decides. */
+  /** Show what would happen to a request of an agent, and which rule decides. */
   testPolicy(body: Schemas["TestPolicyBody"], options: CallOptions = {}): Promise<PolicyVerdict> {
     return this.http.json("policy.test", { body, ...options });
   }
@@ -392,16 +395,18 @@ export class Operations {
   /** Stream events after an offset, then every new one, until the session has ended. */
   async *streamEvents(
     sessionId: string,
-    query: QueryOf<"sessions.events_sse"> & CallOptions = {},
+    query: QueryOf<"sessions.events_sse"> & CallOptions & Pick<StreamOptions, "onConnection"> = {},
   ): AsyncGenerator<Event, void, undefined> {
     yield* followSession(this.http, sessionId, query);
   }
 
   /** Stream the events of all sessions, and news when one is created, changed or deleted; from now on, or after `offset`. */
   async *streamAllEvents(
-    query: { offset?: number | undefined } & CallOptions = {},
+    options: { offset?: number | undefined } & CallOptions & StreamOptions = {},
   ): AsyncGenerator<LogEntry, void, undefined> {
-    for await (const frame of follow(this.http, "events.sse", parted(query), query.offset)) {
+    const { offset, signal, ...connection } = options;
+    const call = { query: { offset }, signal };
+    for await (const frame of follow(this.http, "events.sse", call, { after: offset, ...connection })) {
       if (frame.name === "session") yield { kind: "session", session: JSON.parse(frame.data) as SessionInfo };
       else if (frame.id !== null) yield { kind: "event", position: frame.id, event: eventOf(frame) };
     }
@@ -409,7 +414,7 @@ export class Operations {
 
   // -- processes ----------------------------------------------------------------------------------
 
-  /** Run a program where the daemon runs, and wait for its end: `(await client.exec("git", ["status"])).stdout`. */
+  /** Run a program on the daemon's machine and wait for its end: `(await client.exec("git", ["status"])).stdout`. */
   exec(
     command: string,
     args: string[] = [],
@@ -421,12 +426,12 @@ export class Operations {
 
   // -- the daemon ---------------------------------------------------------------------------------
 
-  /** Say that the daemon lives, and its version. */
+  /** Check that the daemon is running, and get its version. */
   getHealth(options: CallOptions = {}): Promise<Health> {
     return this.http.json("system.health", options);
   }
 
-  /** Sum up what turns have spent, by day unless `by` says otherwise. What is unknown is absent, not zero. */
+  /** Sum up what turns have spent, by day or by `by`. Unknown figures are absent, not zero. */
   getUsage(query: UsageQuery = {}, options: CallOptions = {}): Promise<UsageReport> {
     return this.http.json("usage.get", { query, ...options });
   }
@@ -441,12 +446,12 @@ export class Operations {
     return this.http.done("nodes.fence", { path: { name }, ...options });
   }
 
-  /** Say whether new work is taken: the log can be written and the daemon is not stopping. */
+  /** Check whether the daemon accepts new work: the log can be written, and it is not stopping. */
   getReadiness(options: CallOptions = {}): Promise<Readiness> {
     return this.http.json("system.ready", options);
   }
 
-  /** Give figures in Prometheus' text format. */
+  /** Read the metrics, in the text format of Prometheus. */
   async getMetrics(options: CallOptions = {}): Promise<string> {
     const answer = await this.http.send("system.metrics", options);
     return answer.text();
@@ -572,7 +577,7 @@ export const METHODS = {
   keyof Operations | `desktop.${keyof Desktop}` | `fs.${keyof Fs}` | `processes.${keyof Processes}`
 >;
 
-/** A message, or a command, under a key: it becomes one turn, however often it is sent. */
+/** A message or a command with a key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {
   const headers = { "idempotency-key": options.idempotencyKey ?? randomHex() };
   return { headers, signal: options.signal };

@@ -1,4 +1,4 @@
-/** Todo lists: `{entries: [{text, status}]}`, and the words that logs of older daemons have for them. */
+/** Todo lists: `{entries: [{text, status}]}`, and the names that older daemons used for them. */
 import type { PlanStep } from "./entries.js";
 
 export function planOf(data: Record<string, unknown>): readonly PlanStep[] {
@@ -9,9 +9,9 @@ export function planOf(data: Record<string, unknown>): readonly PlanStep[] {
   });
 }
 
-function statusOf(told: unknown): PlanStep["status"] {
-  if (told === "completed") return "completed";
-  return told === "in_progress" || told === "inProgress" ? "in_progress" : "pending";
+function statusOf(status: unknown): PlanStep["status"] {
+  if (status === "completed") return "completed";
+  return status === "in_progress" || status === "inProgress" ? "in_progress" : "pending";
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

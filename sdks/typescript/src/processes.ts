@@ -1,7 +1,7 @@
-/** Processes of the sandbox: start, look, talk to, end. Terminals are processes, too. */
+/** Processes of the sandbox: start, inspect, write to and end them. Terminals are processes too. */
 import { type CallOptions, Http } from "./http.js";
 import type { components, operations } from "./openapi.js";
-import { follow } from "./stream.js";
+import { follow, type StreamOptions } from "./stream.js";
 import { Terminal, type TerminalOptions } from "./terminal.js";
 
 type Schemas = components["schemas"];
@@ -38,7 +38,7 @@ export class Processes {
     return this.#http.json("processes.create", { body, ...options });
   }
 
-  /** Run a program to its end, and answer with what it wrote. */
+  /** Run a program to its end and return its output. */
   run(body: ProcessToRun, options: CallOptions = {}): Promise<ProcessRun> {
     return this.#http.json("processes.run", { body, ...options });
   }
@@ -58,12 +58,12 @@ export class Processes {
     return this.#http.json("processes.get", { path: { process_id: processId }, ...options });
   }
 
-  /** Forget a process that has ended, and what it wrote. */
+  /** Delete a process that has ended, and its output. */
   delete(processId: string, options: CallOptions = {}): Promise<void> {
     return this.#http.done("processes.delete", { path: { process_id: processId }, ...options });
   }
 
-  /** Ask a process to end (SIGTERM), and wait for that. One that does not care goes on. */
+  /** Ask a process to end (SIGTERM) and wait for it. A process may ignore this. */
   stop(processId: string, query: { waitMs?: number } & CallOptions = {}): Promise<ProcessInfo> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.stop", { path: { process_id: processId }, query: rest, signal });
@@ -75,32 +75,42 @@ export class Processes {
     return this.#http.json("processes.kill", { path: { process_id: processId }, query: rest, signal });
   }
 
-  /** Read what a process wrote. */
+  /** Read the output of a process. */
   logs(processId: string, query: LogsOptions = {}): Promise<ProcessLogs> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.logs", { path: { process_id: processId }, query: rest, signal });
   }
 
-  /** Follow what a process writes, until it has ended. */
-  async *followLogs(processId: string, query: LogsOptions = {}): AsyncGenerator<ProcessLogEntry, void, undefined> {
-    const { signal, ...rest } = query;
+  /** Follow the output of a process until it ends. */
+  async *followLogs(
+    processId: string,
+    query: LogsOptions & Pick<StreamOptions, "onConnection"> = {},
+  ): AsyncGenerator<ProcessLogEntry, void, undefined> {
+    const { signal, onConnection, ...rest } = query;
     const call = { path: { process_id: processId }, query: { ...rest, follow: true }, signal };
-    for await (const frame of follow(this.#http, "processes.logs", call)) yield JSON.parse(frame.data) as ProcessLogEntry;
+    for await (const frame of follow(this.#http, "processes.logs", call, { onConnection })) {
+      yield JSON.parse(frame.data) as ProcessLogEntry;
+    }
   }
 
-  /** Write to the input of a process, and wait until it is taken. Text, unless an encoding is given. */
+  /** Write to the stdin of a process and wait until it is accepted. Text, unless an encoding is given. */
   input(processId: string, input: string | ProcessInput, options: CallOptions = {}): Promise<{ bytesWritten: number }> {
     const body = typeof input === "string" ? { data: input, encoding: "utf8" } : input;
     return this.#http.json("processes.input", { path: { process_id: processId }, body, ...options });
   }
 
-  /** Give the terminal of a process another size. */
+  /** Resize the terminal of a process. */
   resize(processId: string, size: TerminalSize, options: CallOptions = {}): Promise<TerminalSize> {
     return this.#http.json("processes.resize", { path: { process_id: processId }, body: size, ...options });
   }
 
-  /** Look at the terminal of a process and type into it. Node before 22 needs `options.WebSocket`. */
+  /** The address of a terminal's WebSocket, for a client of your own. It holds the token. */
+  terminalUrl(processId: string): string {
+    return this.#http.socketUrl("processes.terminal", { process_id: processId });
+  }
+
+  /** Open the terminal of a process, to see its screen and type into it. Node before 22 needs `options.WebSocket`. */
   terminal(processId: string, options: TerminalOptions = {}): Promise<Terminal> {
-    return Terminal.open(this.#http.socketUrl("processes.terminal", { process_id: processId }), options);
+    return Terminal.open(this.terminalUrl(processId), options);
   }
 }

@@ -1,4 +1,4 @@
-/** One reading of a turn: its signal, its timers, and what is done beside it. */
+/** One pass over a turn: its signal, its timers, and the work done at the same time. */
 import { TurnError } from "./errors.js";
 
 export class Reading {
@@ -36,7 +36,7 @@ export class Reading {
     work.catch((error: unknown) => this.stop(error));
   }
 
-  /** All that is done beside the stream is done; an error of it is thrown. A limit that ran out just now is none. */
+  /** Wait for the work beside the stream, and throw its errors. A limit that has just run out is not one of them. */
   async answered(): Promise<void> {
     await Promise.all(this.#answers);
     if (!(this.signal.reason instanceof TurnError)) this.signal.throwIfAborted();

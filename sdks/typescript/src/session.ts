@@ -26,28 +26,28 @@ import type { Transcript } from "./entries.js";
 import { Turn, type TurnOptions } from "./turn.js";
 
 export interface CreateOptions extends Omit<SessionSettings, "tools">, Handlers, CallOptions {
-  /** The session's id; the daemon makes one unless given. */
+  /** The session's id (default: chosen by the daemon). */
   id?: string | undefined;
   /** Functions that the agent may call. They run while a turn is read, or with `serveTools`. */
   tools?: readonly ClientTool[] | undefined;
 }
 
 export interface GetOptions extends Handlers {
-  /** The functions of tools that the session was created with, e.g. after a restart of your program. */
+  /** The functions of the tools that the session was created with; needed e.g. after your program restarted. */
   tools?: readonly ClientTool[] | undefined;
 }
 
 export interface PromptOptions extends TurnOptions, Omit<Message, "message"> {
-  /** The same key gives the same turn: with one of your own, a program that was restarted finds its turn again. */
+  /** The same key gives the same turn, so a restarted program that chose its own key finds its turn again. */
   idempotencyKey?: string | undefined;
 }
 
 export interface EventsOptions extends CallOptions {
-  /** Sequence of the last event already seen; 0 unless given. */
+  /** Sequence of the last event already seen (default: 0). */
   offset?: number | undefined;
-  /** Whether to wait for what comes; true unless given. */
+  /** Whether to wait for new events (default: true). */
   follow?: boolean | undefined;
-  /** Give each event the native payload that caused it. */
+  /** Include the native payload that caused each event. */
   includeRaw?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ export class Sessions {
     this.#handlers = handlers;
   }
 
-  /** Create a session and start its agent; throws when the agent cannot be started. */
+  /** Create a session and start its agent. Throws if the agent cannot be started. */
   async create(options: CreateOptions): Promise<Session> {
     if (typeof options?.agent !== "string") {
       throw new WrongUsage('say which agent to run: client.sessions.create({ agent: "claude" })');
@@ -79,7 +79,7 @@ export class Sessions {
     return new Session(this.#client, created.sessionId, 0, handlers, this.#toolboxes.of(created.sessionId, tools));
   }
 
-  /** A session that exists. */
+  /** An existing session. */
   async get(sessionId: string, options: GetOptions = {}): Promise<Session> {
     const { tools = [], ...handlers } = options;
     specsOf(tools);
@@ -104,7 +104,7 @@ export class Session {
   readonly #client: Operations;
   readonly #handlers: Handlers;
   readonly #toolbox: Toolbox;
-  /** Everything up to here was there before; the next turn comes after it. */
+  /** Events up to this sequence existed before; those of the next turn follow. */
   #seen: number;
 
   /** @internal */
@@ -123,7 +123,7 @@ export class Session {
     }
     const { onPermission, onQuestion, signal, idempotencyKey, timeoutMs, answerTimeoutMs, throwOnError, ...rest } =
       options;
-    // A key of the caller's may name a turn of the past.
+    // The caller's key may name an earlier turn.
     const offset = idempotencyKey === undefined ? this.#seen : 0;
     const sent = this.#client.sendMessage(this.id, { message, ...rest }, { idempotencyKey, signal });
     const handlers = preferred({ onPermission, onQuestion }, this.#handlers);
@@ -139,12 +139,12 @@ export class Session {
     });
   }
 
-  /** Send a message and do not wait for its turn. */
+  /** Send a message without waiting for its turn. */
   send(message: string | Message, options: CallOptions = {}): Promise<SentMessage> {
     return this.#client.sendMessage(this.id, message, options);
   }
 
-  /** The messages that wait for the running turn, page by page. */
+  /** The queued messages, page by page. */
   async *queue(options: CallOptions = {}): AsyncGenerator<QueuedMessage, void, undefined> {
     let cursor: string | null | undefined;
     do {
@@ -195,7 +195,7 @@ export class Session {
     return this.#client.suspendSession(this.id, options);
   }
 
-  /** Terminate and forget it. */
+  /** Terminate the session and delete it. */
   delete(options: CallOptions = {}): Promise<void> {
     return this.#client.deleteSession(this.id, options);
   }
@@ -221,9 +221,9 @@ export class Session {
   }
 
   /**
-   * Answer calls of this session's tools until the session ends, whoever sent the prompt; `signal` stops it.
+   * Answer calls of this session's tools until the session ends or `signal` aborts, no matter who sent the prompt.
    *
-   * A turn that you read answers them by itself. This is for other cases: another program sends the prompts, or you use
+   * A turn that you read answers them itself. Use this if another program sends the prompts, or if you use
    * `send`. Give the functions to `sessions.create` or `sessions.get`.
    */
   async serveTools(options: CallOptions = {}): Promise<void> {

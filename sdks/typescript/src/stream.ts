@@ -1,8 +1,8 @@
 /**
- * Streams that outlive a lost connection, and a daemon that is restarted.
+ * Streams that survive a lost connection and a restart of the daemon.
  *
  * The daemon's log numbers every event. A stream remembers the number of the last one it handed out and, when the
- * connection is gone, asks for what comes after it: nothing is lost, and nothing comes twice.
+ * connection is lost, asks for what follows: nothing is lost, and nothing is delivered twice.
  */
 import { createParser } from "eventsource-parser";
 import { DaemonUnreachable } from "./errors.js";
@@ -10,19 +10,40 @@ import type { Event } from "./events.js";
 import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
 
 export interface Frame {
-  /** The number of an event; what has none is not in the log. */
+  /** The number of an event. A frame without one is not in the log. */
   readonly id: number | null;
-  /** The frame's name, where it has one. */
+  /** The frame's name, if it has one. */
   readonly name: string | null;
-  /** Empty when the frame only tells where the stream is, or that the daemon lives. */
+  /** Empty if the frame only reports the position of the stream, or is a ping. */
   readonly data: string;
 }
 
+/** What a stream tells about its connection. */
+export type StreamConnection =
+  | { readonly state: "open" }
+  | {
+      readonly state: "waiting";
+      /** Why there is no connection; null when the daemon ended it. */
+      readonly error: unknown;
+      /** When the next try begins, in milliseconds since 1970. */
+      readonly retryAt: number;
+      /** Try again now. */
+      readonly retry: () => void;
+    };
+
+export interface StreamOptions {
+  /** Is called when a connection opens, and when one was lost or could not be made. */
+  onConnection?: ((connection: StreamConnection) => void) | undefined;
+  /** Whether a new connection begins with what the lost one missed; true unless given. */
+  resume?: boolean | undefined;
+}
+
 /**
- * Frames of a stream, each once. It ends when the caller stops reading, or when the daemon says that nothing more comes;
- * a connection that merely ends is a reason to ask again.
+ * The frames of a stream, each once. It ends when the caller stops reading, or when the daemon ends the stream;
+ * after a lost connection it reconnects.
  */
-export async function* follow(http: Http, operation: Operation, call: Call, after?: number): AsyncGenerator<Frame> {
+export async function* follow(http: Http, operation: Operation, call: Call, options: StreamOptions & { after?: number | undefined } = {}): AsyncGenerator<Frame> {
+  const { after, onConnection, resume = true } = options;
   let last = after;
   let tries = 0;
   let failingSince: number | null = null;
@@ -33,13 +54,14 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
       const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
       const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
       if (answer.status === 204) return;
+      onConnection?.({ state: "open" });
       for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
         tries = 0;
         failingSince = null;
         if (frame.name === "end") return;
-        // A message that is streamed again begins anew: what was seen is left out.
+        // A message that is streamed again starts from its first event: skip those already seen.
         if (frame.id !== null && last !== undefined && frame.id <= last) continue;
-        last = frame.id ?? last;
+        if (resume) last = frame.id ?? last;
         if (frame.data !== "") yield frame;
       }
     } catch (error) {
@@ -56,12 +78,16 @@ export async function* follow(http: Http, operation: Operation, call: Call, afte
         cause: failure,
       });
     }
-    await pause(waitAfter(tries, failure), call.signal);
+    const wait = waitAfter(tries, failure);
+    const woken = new Promise<void>((resolve) => {
+      onConnection?.({ state: "waiting", error: failure, retryAt: Date.now() + wait, retry: resolve });
+    });
+    await pause(wait, call.signal, woken);
     tries += 1;
   }
 }
 
-/** Frames of one connection, which is not made again when it is lost. */
+/** The frames of one connection, without reconnecting. */
 export async function* followOnce(http: Http, operation: Operation, call: Call): AsyncGenerator<Frame> {
   const connection = linked(call.signal);
   try {
@@ -81,11 +107,14 @@ export async function* followOnce(http: Http, operation: Operation, call: Call):
 export async function* followSession(
   http: Http,
   sessionId: string,
-  options: { offset?: number | undefined; includeRaw?: boolean | undefined; signal?: AbortSignal | undefined },
+  options: { offset?: number | undefined; includeRaw?: boolean | undefined; signal?: AbortSignal | undefined } & Pick<
+    StreamOptions,
+    "onConnection"
+  >,
 ): AsyncGenerator<Event> {
-  const { offset, includeRaw, signal } = options;
+  const { offset, includeRaw, signal, onConnection } = options;
   const call = { path: { session_id: sessionId }, query: { offset, includeRaw }, signal };
-  for await (const frame of follow(http, "sessions.events_sse", call, offset)) {
+  for await (const frame of follow(http, "sessions.events_sse", call, { after: offset, onConnection })) {
     const event = eventOf(frame);
     yield event;
     if (event.type === "session.ended") return;
@@ -113,7 +142,7 @@ interface Connection {
   close(): void;
 }
 
-/** A signal of our own that also follows the caller's. */
+/** A signal of our own that also aborts with the caller's. */
 function linked(outer: AbortSignal | undefined): Connection {
   const control = new AbortController();
   const pass = (): void => control.abort(outer?.reason);
@@ -147,7 +176,7 @@ async function* framesOf(answer: Response, connection: Connection, silence: numb
   }
 }
 
-/** The next bytes, null at the end. Only our own wait is limited: a slow caller is no dead connection. */
+/** The next bytes, null at the end. Only our own wait is limited: a slow caller does not mean a dead connection. */
 async function readWithin(
   silence: number,
   reader: ReadableStreamDefaultReader<Uint8Array>,

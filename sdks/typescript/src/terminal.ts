@@ -1,7 +1,7 @@
-/** A terminal of a process: what it shows comes as bytes, what is typed goes in. */
+/** The terminal of a process: output arrives as bytes, and input can be typed. */
 import { DaemonUnreachable, WrongUsage } from "./errors.js";
 
-/** What a terminal needs of a WebSocket: those of browsers, Node and the package `ws` have it. */
+/** The part of a WebSocket that a terminal needs; those of browsers, Node and the package `ws` have it. */
 export interface SocketLike {
   binaryType: string;
   send(data: string): void;
@@ -10,15 +10,15 @@ export interface SocketLike {
 }
 
 export interface TerminalOptions {
-  /** A class of WebSockets, where the platform has none. */
+  /** A WebSocket class, for platforms without one. */
   WebSocket?: (new (url: string) => SocketLike) | undefined;
 }
 
-type Said = { type: "ready" } | { type: "exit"; exitCode?: number | null } | { type: "error"; message: string };
+type Control = { type: "ready" } | { type: "exit"; exitCode?: number | null } | { type: "error"; message: string };
 
-/** Iterate over it for what it shows: the recent screen first. It ends with the process, or with `close()`. */
+/** Iterate over it to get its output, starting with the recent screen. It ends with the process, or with `close()`. */
 export class Terminal implements AsyncIterable<Uint8Array> {
-  /** How the process ended; null as long as it runs, and after a signal. */
+  /** The exit code of the process; null while it runs, and after a signal. */
   exitCode: number | null = null;
   readonly #socket: SocketLike;
   readonly #shown: Uint8Array[] = [];
@@ -40,7 +40,7 @@ export class Terminal implements AsyncIterable<Uint8Array> {
     const socket = new Socket(url);
     const terminal = new Terminal(socket);
     await new Promise<void>((resolve, reject) => {
-      // A browser does not tell why: the operation `processes.get` does.
+      // A browser does not report why; `processes.get` does.
       const refused = (): void => reject(new DaemonUnreachable("the terminal could not be opened"));
       socket.addEventListener("open", () => resolve());
       socket.addEventListener("error", refused);
@@ -59,7 +59,7 @@ export class Terminal implements AsyncIterable<Uint8Array> {
     this.#send({ type: "resize", cols, rows });
   }
 
-  /** Look no more. The process goes on. */
+  /** Close the connection. The process keeps running. */
   close(): void {
     this.#socket.close();
   }
@@ -76,9 +76,9 @@ export class Terminal implements AsyncIterable<Uint8Array> {
   #take(data: string | ArrayBuffer): void {
     if (typeof data !== "string") this.#shown.push(new Uint8Array(data));
     else {
-      const said = JSON.parse(data) as Said;
-      if (said.type === "exit") this.exitCode = said.exitCode ?? null;
-      if (said.type === "error") this.#failure = new WrongUsage(said.message);
+      const control = JSON.parse(data) as Control;
+      if (control.type === "exit") this.exitCode = control.exitCode ?? null;
+      if (control.type === "error") this.#failure = new WrongUsage(control.message);
     }
     this.#wake();
   }

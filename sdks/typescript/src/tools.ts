@@ -1,4 +1,4 @@
-/** Tools that live in the client: what the agent is told about them, and what becomes of their results. */
+/** Tools of the client: their descriptions for the agent, and the handling of their results. */
 import { Conflict, InvalidRequest, NotFound, PayloadTooLarge, WrongUsage } from "./errors.js";
 import type { Item } from "./events.js";
 import type { Http } from "./http.js";
@@ -7,7 +7,7 @@ import { TOOL_REQUEST } from "./requests.js";
 
 type Schemas = components["schemas"];
 
-/** What the daemon and the agent are told about a tool. */
+/** The description of a tool, for the daemon and the agent. */
 export type ToolSpec = Schemas["Tool"];
 /** A call of a client's tool that waits for its result. */
 export type ToolRequest = Schemas["ToolRequest"];
@@ -18,7 +18,7 @@ export type ToolCallList = Schemas["ToolCallList"];
 /** A JSON Schema, or something that can be turned into one, such as a schema of Zod 4. */
 export type ToolSchema = object | { toJSONSchema(): object };
 
-/** An image to return from a tool, alone or in an array. `toolImage` makes one of bytes. */
+/** An image to return from a tool, alone or in an array. `toolImage` creates one from bytes. */
 export interface ToolImage {
   /** The image, encoded in base64. */
   readonly data: string;
@@ -28,15 +28,15 @@ export interface ToolImage {
 
 /** A function that the agent may call. */
 export interface ClientTool {
-  /** 1 to 64 of A-Z a-z 0-9 _ - */
+  /** 1 to 64 characters of A-Z a-z 0-9 _ - */
   readonly name: string;
   /** What it does and when to call it, for the model. */
   readonly description?: string | undefined;
-  /** The schema of its arguments, which are an object; `inputSchema` is the same. Without one, there are no arguments. */
+  /** The schema of its arguments, an object; `inputSchema` is an alias. Without a schema, the tool takes no arguments. */
   readonly schema?: ToolSchema | undefined;
   readonly inputSchema?: ToolSchema | undefined;
   /**
-   * Answers a call. A string is returned as it is, anything else as JSON; an error is told to the agent. The arguments match
+   * Answers a call. A string is returned as it is, anything else as JSON; an error is reported to the agent. The arguments match
    * the schema. Without this function, another client has to answer.
    */
   // `any`, so that a function may declare its arguments.
@@ -89,7 +89,7 @@ export class Toolboxes {
   }
 }
 
-/** What the daemon is told about tools. */
+/** The descriptions of tools, for the daemon. */
 export function specsOf(tools: readonly ClientTool[]): ToolSpec[] {
   return tools.map((tool) => {
     if (typeof tool?.name !== "string") throw new WrongUsage("a tool has a name: { name, description, schema, run }");
@@ -104,7 +104,7 @@ export function specsOf(tools: readonly ClientTool[]): ToolSpec[] {
 function schemaOf(name: string, given: ToolSchema | undefined): Record<string, unknown> {
   if (given === undefined) return { type: "object", properties: {} };
   const schema = "toJSONSchema" in given && typeof given.toJSONSchema === "function" ? given.toJSONSchema() : given;
-  // A schema object of a library that cannot describe itself would reach the agent as its private fields.
+  // Without this, a library's schema object that has no JSON Schema would be sent as its private fields.
   const prototype: unknown = Object.getPrototypeOf(schema);
   if (prototype === Object.prototype || prototype === null) return schema as Record<string, unknown>;
   throw new WrongUsage(
@@ -112,7 +112,7 @@ function schemaOf(name: string, given: ToolSchema | undefined): Record<string, u
   );
 }
 
-/** An image of bytes, to return from a tool. */
+/** Create an image from bytes, to return from a tool. */
 export function toolImage(content: Uint8Array, mime: ToolImage["mime"] = "image/png"): ToolImage {
   let text = "";
   for (const byte of content) text += String.fromCharCode(byte);
@@ -156,7 +156,7 @@ async function reply(http: Http, sessionId: string, callId: string, body: ToolRe
       await http.done("tool_calls.reply", { path, body: { error } });
     });
   } catch (error) {
-    // Somebody else was quicker, or the turn ended meanwhile: the stream tells.
+    // Another client was faster, or the turn has ended: the stream reports which.
     if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
   }
 }

@@ -46,7 +46,7 @@ type Mutable<T> = T extends unknown ? { -readonly [Name in keyof T]: T[Name] } :
 type ToolCall = Extract<ContentPart, { type: "tool_call" }>;
 type Draft<Kind extends Entry["kind"]> = Mutable<Extract<Entry, { kind: Kind }>>;
 
-/** An entry in the making: `entry` is what readers were given, null when the draft has changed since. */
+/** An entry being built: `entry` is the object given to readers, null if the draft has changed since. */
 interface Node {
   draft: Mutable<Entry>;
   entry: Entry | null;
@@ -84,7 +84,7 @@ export class TranscriptFold {
   };
   #transcript: Transcript | null = null;
 
-  /** Take the next event. One that was taken before is left out, so a reader may give the same event twice. */
+  /** Apply the next event. An event that was applied before is ignored. */
   apply(event: Event): void {
     if (event.sequence <= this.#lastSequence) return;
     this.#lastSequence = event.sequence;
@@ -256,7 +256,7 @@ export class TranscriptFold {
     return node;
   }
 
-  /** The tool that a result belongs to; a call of which we saw nothing gets an entry now. */
+  /** The tool that a result belongs to. A call that was not seen gets its entry now. */
   #result(event: Event, item: Item): Node {
     const callId = partOf(item.content ?? [], "tool_result")?.call_id ?? item.native_item_id ?? item.item_id;
     const tool = this.#tools.get(callId);
@@ -275,7 +275,7 @@ export class TranscriptFold {
 
   #delta(itemId: string, delta: string): void {
     const node = this.#items.get(itemId);
-    // Without its start we cannot tell what it is a piece of; the completed item brings all of it.
+    // Without its start it is unknown what this belongs to; the completed item has all of it.
     if (!node) return;
     const draft = node.draft;
     if (draft.kind === "message" || draft.kind === "reasoning") draft.text += delta;
@@ -416,13 +416,13 @@ export class TranscriptFold {
   }
 }
 
-/** The entry as readers see it; made anew only when it, or something below it, has changed. */
+/** The entry as readers see it: a new object only if it, or something below it, has changed. */
 function view(node: Node): Entry {
   node.entry ??= node.draft.kind === "tool" ? { ...node.draft, children: node.children.map(view) } : { ...node.draft };
   return node.entry;
 }
 
-/** Forget what readers were given, up to the top: a changed child makes its parents new. */
+/** Discard the objects given to readers, up to the root: a changed child makes its parents new objects. */
 function touch(node: Node): void {
   node.entry = null;
   for (let above = node.parent; above?.entry; above = above.parent) above.entry = null;
@@ -452,7 +452,7 @@ function toolFacts(callId: string) {
   };
 }
 
-/** What a call is called; one of an old log has no kind and no title. */
+/** Name, kind and title of a call. Calls in old logs have no kind and no title. */
 function toolWords(call: ToolCall | undefined) {
   return { name: call?.name ?? "", toolKind: call?.kind ?? "other", title: call?.title || (call?.name ?? "") };
 }

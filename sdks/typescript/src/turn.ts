@@ -30,19 +30,19 @@ export interface TurnOptions extends Handlers, CallOptions {
   /** Milliseconds that the turn may take. Then it is cancelled, and `TurnTimeout` is thrown. */
   timeoutMs?: number | undefined;
   /**
-   * Milliseconds that a permission, a question or a call of a tool may wait if nothing here answers it; 60,000 unless
-   * given. Then `AnswerNeeded` is thrown, and the turn goes on. Null waits for another client to answer.
+   * Milliseconds that a permission, a question or a call of a tool may wait if nothing here answers it; default:
+   * 60,000. Then `AnswerNeeded` is thrown, and the turn goes on. Null waits for another client to answer.
    */
   answerTimeoutMs?: number | null | undefined;
-  /** Whether `await` and `text()` throw `TurnFailed` for a turn that failed; true unless given. */
+  /** Whether `await` and `text()` throw `TurnFailed` for a turn that failed (default: true). */
   throwOnError?: boolean | undefined;
 }
 
 export interface TurnResult {
   readonly turnId: string;
-  /** Null when the message was withdrawn, or the session ended, before the turn did. */
+  /** Null if the message was withdrawn, or the session ended before the turn did. */
   readonly stopReason: StopReason | null;
-  /** What the agent said, without its sub-agents; messages are parted by an empty line. */
+  /** The agent's text, without its sub-agents; messages are separated by an empty line. */
   readonly text: string;
   readonly usage: Usage | null;
   readonly durationMs: number | null;
@@ -51,7 +51,7 @@ export interface TurnResult {
   readonly transcript: Transcript;
 }
 
-/** Stop reasons that are thrown, and what to say where the agent gave no words. */
+/** Stop reasons that are thrown, and their message if the agent gave none. */
 const FAILURES: Partial<Record<StopReason, string>> = {
   error: "the agent reported an error",
   limit: "the turn reached a limit",
@@ -68,7 +68,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   readonly #saw: (event: Event) => void;
   readonly #began = Date.now();
   readonly #fold = new TranscriptFold();
-  /** What waits for an answer. */
+  /** Requests that need an answer. */
   readonly #waiting = new Map<string, Request>();
   #offset: number;
   #isTaken = false;
@@ -98,7 +98,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     return this.#begin();
   }
 
-  /** The agent's answer while it is written, piece by piece: no thinking, no tools, no sub-agents. */
+  /** The agent's answer as it streams: no thinking, no tools, no sub-agents. */
   async *text(): AsyncGenerator<string, void, undefined> {
     const calls = new Set<string>();
     const inner = new Set<string>();
@@ -106,7 +106,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
       if (type === "item.started") {
         const { item_id, kind, parent_id } = data.item;
         if (kind === "tool_call") calls.add(item_id);
-        // What has a call as its parent is a sub-agent's.
+        // An item whose parent is a call belongs to a sub-agent.
         if (parent_id !== null && calls.has(parent_id)) inner.add(item_id);
       }
       if (type === "item.delta" && isAnswer(data) && !inner.has(data.item_id)) yield data.delta;
@@ -122,7 +122,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     return this.#result.then(done, failed);
   }
 
-  /** End this turn and no other; its last events still come. One that waits in the queue is withdrawn. */
+  /** Cancel this turn only; its last events still arrive. A queued turn is withdrawn. */
   async cancel(options: CallOptions = {}): Promise<void> {
     const { turnId } = await this.sent;
     if (this.#isOver) return;
@@ -169,7 +169,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     return this.#read();
   }
 
-  /** Hands out the events. After an error the turn can be read on: nothing is handed out twice. */
+  /** Yields the events. After an error, reading can continue: no event is yielded twice. */
   async *#read(): AsyncGenerator<Event, void, undefined> {
     const reading = new Reading(this.#options.signal);
     const cancelled = this.#limitTime(reading);
@@ -201,13 +201,13 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
       if (asked && this.#hasHandler(asked)) this.#ask(asked, reading);
       yield event;
       if (this.#isOver) break;
-      // A loop that answers by itself has done so by now.
+      // A loop that answers requests itself has done so by now.
       if (asked && !this.#hasHandler(asked)) this.#ask(asked, reading);
     }
     await reading.answered();
   }
 
-  /** Follow what waits for an answer; gives the request that an event is. */
+  /** Keep track of pending requests; returns the request that an event contains. */
   #take(event: Event): Request | null {
     this.#fold.apply(event);
     switch (event.type) {
@@ -234,11 +234,11 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     }
   }
 
-  /** Gives a function that waits until a turn whose time is up is cancelled. */
+  /** Returns a function that waits until a turn that timed out is cancelled. */
   #limitTime(reading: Reading): () => Promise<void> {
     const { timeoutMs } = this.#options;
     let cancelled: Promise<void> = Promise.resolve();
-    // The turn's own time is up only once: what is left of a cancelled turn can be read.
+    // The timeout applies once: the rest of a cancelled turn can be read.
     if (timeoutMs !== undefined && !this.#isTimed) {
       reading.after(this.#began + timeoutMs - Date.now(), () => {
         this.#isTimed = true;
@@ -256,7 +256,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
 
   async #giveUp(): Promise<void> {
     if (this.#isTaken) return this.cancel({ signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) });
-    // The request may still get through: then it is too late for the message.
+    // The request may still arrive, too late to be waited for.
     this.sent.then(() => this.cancel()).catch(() => {});
     throw new DaemonUnreachable("the daemon has not taken the message yet");
   }
@@ -283,12 +283,12 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   async #answer(request: PermissionRequested | QuestionRequested): Promise<void> {
     const { onPermission, onQuestion } = this.#options;
     try {
-      // What a rule has decided, or lies in the past of a turn that is read again, is not asked.
+      // Skip requests that a rule has decided, and past ones of a turn that is read again.
       if (!(await this.#stillWaits(request))) return;
       if ("permission_id" in request) await this.#decide(request, onPermission!);
       else await this.#reply(request, onQuestion!);
     } catch (error) {
-      // Somebody else was quicker, or the turn ended meanwhile: the stream tells.
+      // Another client was faster, or the turn has ended: the stream reports which.
       if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
     }
   }
@@ -320,7 +320,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   }
 }
 
-/** A piece of what the agent says aloud: thinking has a visibility. */
+/** A piece of the agent's answer. Thinking has a visibility, and is not part of it. */
 function isAnswer({ kind, role, visibility }: ItemDelta): boolean {
   return kind === "message" && role === "assistant" && visibility === undefined;
 }
@@ -351,11 +351,11 @@ function remedyOf(request: Request): [wanted: string, remedy: string, reply: str
 function resultOf(turnId: string, transcript: Transcript): TurnResult {
   const { entries } = transcript;
   const ended = entries.find((entry) => entry.kind === "turn_ended");
-  const said = entries.filter((entry) => entry.kind === "message").filter((message) => message.role === "assistant");
+  const answers = entries.filter((entry) => entry.kind === "message").filter((message) => message.role === "assistant");
   return {
     turnId,
     stopReason: ended?.stopReason ?? null,
-    text: said.map((message) => message.text).join("\n\n"),
+    text: answers.map((message) => message.text).join("\n\n"),
     usage: ended?.usage ?? null,
     durationMs: ended?.durationMs ?? null,
     errors: entries.filter((entry) => entry.kind === "error"),
@@ -363,7 +363,7 @@ function resultOf(turnId: string, transcript: Transcript): TurnResult {
   };
 }
 
-/** The limit that was reached last, in words. */
+/** A message about the limit that was reached last. */
 function limitOf({ entries }: Transcript): string | null {
   for (const entry of [...entries].reverse()) {
     if (entry.kind === "status" && entry.label === "limit") return entry.detail;

@@ -27,6 +27,20 @@ test("every problem type is a class with its facts", async () => {
   }
 });
 
+test("a client can be made without a request, and says what is wrong with its address", async () => {
+  const server = await scripted(json({ status: "ok", version: sdk.VERSION }));
+  const client = new SandboxAgent({ baseUrl: server.baseUrl });
+  assert.deepEqual(server.requests, []);
+  assert.equal((await client.getHealth()).status, "ok");
+  assert.throws(() => new SandboxAgent({} as sdk.ConnectOptions), sdk.WrongUsage);
+  assert.throws(() => new SandboxAgent({ baseUrl: "localhost" }), sdk.WrongUsage);
+});
+
+test("the address of a terminal holds the token", () => {
+  const client = new SandboxAgent({ baseUrl: "https://daemon.example/", token: "t+1" });
+  assert.equal(client.processes.terminalUrl("proc 1"), "wss://daemon.example/v1/processes/proc%201/terminal/ws?access_token=t%2B1");
+});
+
 test("a queue is read page by page", async () => {
   const page = (turnId: string, nextCursor?: string) => json({ messages: [{ turnId }], nextCursor });
   const server = await scripted(json({ sessionId: "s", eventCount: 0 }), page("turn_1", "1"), page("turn_2"));

@@ -1,7 +1,14 @@
 /** Streams: a lost connection is made again, and every event comes once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DaemonUnreachable, type Event, SandboxAgent, SessionNotFound } from "sandbox-agentd";
+import {
+  DaemonUnreachable,
+  type Event,
+  SandboxAgent,
+  SessionNotFound,
+  type StreamConnection,
+  Unavailable,
+} from "sandbox-agentd";
 import { ending, events, hangUp, nothingMore, problem, scripted, type ScriptedServer } from "./servers.js";
 
 function connect(server: ScriptedServer, reconnectTimeoutMs = 20_000): Promise<SandboxAgent> {
@@ -42,6 +49,35 @@ test("a reader of all sessions who is cut off before the first event goes on fro
     break;
   }
   assert.equal(server.requests[1]?.headers["last-event-id"], "41");
+});
+
+test("a stream tells when its connection is there and when it is not, and tries again when it is asked to", async () => {
+  const server = await scripted(events([1], "break"), problem("unavailable", 503, {}, { "retry-after": "20" }), events([2], "stay"));
+  const client = await connect(server);
+  const told: string[] = [];
+  const onConnection = (connection: StreamConnection): void => {
+    told.push(connection.state);
+    if (connection.state !== "waiting") return;
+    assert.ok(connection.error instanceof (told.length === 2 ? DaemonUnreachable : Unavailable));
+    // Without it the test would take 20 seconds.
+    if (connection.retryAt > Date.now() + 10_000) connection.retry();
+  };
+  const began = Date.now();
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s", { onConnection }), 2), [1, 2]);
+  assert.deepEqual(told, ["open", "waiting", "waiting", "open"]);
+  assert.ok(Date.now() - began < 15_000);
+});
+
+test("a stream of all sessions that does not resume begins with what comes next", async () => {
+  const server = await scripted(events([5], "break"), events([3], "stay"));
+  const client = await connect(server);
+  const positions: number[] = [];
+  for await (const entry of client.streamAllEvents({ resume: false })) {
+    if (entry.kind === "event") positions.push(entry.position);
+    if (positions.length === 2) break;
+  }
+  assert.deepEqual(positions, [5, 3]);
+  assert.deepEqual(server.requests.map((request) => request.headers["last-event-id"]), [undefined, undefined]);
 });
 
 test("a connection that is silent for too long is made anew", async () => {

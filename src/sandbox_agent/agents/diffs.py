@@ -7,6 +7,7 @@ not enough: a file that is renamed, made executable, or is empty and created or 
 from __future__ import annotations
 
 import difflib
+import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,13 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 class DoesNotFit(ValueError):
     """A diff that cannot be applied to this text."""
+
+
+def changed_lines(diff: str) -> tuple[int, int]:
+    """How many lines a diff adds and deletes."""
+    lines = diff.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    return added, sum(line.startswith("-") and not line.startswith("---") for line in lines)
 
 
 class Hunk(Struct, frozen=True):
@@ -74,21 +82,25 @@ def names_in(directory: str, path: str, to: str | None = None) -> Names:
 # -- a file before and after ------------------------------------------------------------------
 
 
-def diff_of_files(names: Names, before: FileState, after: FileState) -> str | None:
+def diff_of_files(names: Names, before: FileState, after: FileState, context: int = CONTEXT) -> str | None:
     """The change from one state of a file to another. None if nothing changed, or if it is not text."""
     try:
         old, new = text_of(before), text_of(after)
     except UnicodeDecodeError:
         return None
     executable = (before.is_executable, after.is_executable)
-    return diff_of_texts(names, old, new, executable)
+    return diff_of_texts(names, old, new, executable, context)
 
 
 def diff_of_texts(
-    names: Names, old: str | None, new: str | None, executable: tuple[bool, bool] = (False, False)
+    names: Names,
+    old: str | None,
+    new: str | None,
+    executable: tuple[bool, bool] = (False, False),
+    context: int = CONTEXT,
 ) -> str | None:
     """The change from one text to another, where None is a file that does not exist. None if nothing changed."""
-    body = "".join(hunk.text for hunk in _hunks(old or "", new or ""))
+    body = "".join(hunk.text for hunk in _hunks(old or "", new or "", context))
     created, deleted = old is None and new is not None, new is None and old is not None
     head = _extended(names, created, deleted, bool(body), executable)
     if not head and not body:
@@ -121,7 +133,7 @@ def _extended(
     return names.git + headers if headers else ""
 
 
-def _hunks(old: str, new: str) -> Iterator[Hunk]:
+def _hunks(old: str, new: str, context: int) -> Iterator[Hunk]:
     """The differences, compared only between the first and the last changed line, with lines of context."""
     a, b = _lines(old), _lines(new)
     shortest = min(len(a), len(b))
@@ -129,8 +141,8 @@ def _hunks(old: str, new: str) -> Iterator[Hunk]:
     if start == len(a) == len(b):
         return
     end = next((n for n in range(shortest - start) if a[-1 - n] != b[-1 - n]), shortest - start)
-    first = max(start - CONTEXT, 0)
-    last = max(end - CONTEXT, 0)
+    first = max(start - context, 0)
+    last = max(end - context, 0)
     a, b = a[first : len(a) - last], b[first : len(b) - last]
     before, behind = start - first, end - last
     matcher = difflib.SequenceMatcher(None, a, b)
@@ -142,7 +154,7 @@ def _hunks(old: str, new: str) -> Iterator[Hunk]:
         ]
         yield _hunk(whole, a, b, first)
         return
-    for group in matcher.get_grouped_opcodes(CONTEXT):
+    for group in matcher.get_grouped_opcodes(context):
         yield _hunk(group, a, b, first)
 
 
@@ -189,6 +201,13 @@ class ParsedDiff(Struct, frozen=True):
         """The paths before and after, without the `a/` and `b/` prefixes."""
         old, new = (self.new if self.created else self.old), (self.old if self.deleted else self.new)
         return (_LETTER.sub("", old), _LETTER.sub("", new)) if old and new else None
+
+    @property
+    def context(self) -> int:
+        """How many unchanged lines it shows around a change: at least one, and at most as many as we do."""
+        ends = [lines for hunk in self.hunks for lines in (hunk.lines, hunk.lines[::-1])]
+        shown = (sum(1 for _ in itertools.takewhile(lambda line: line[:1] == " ", end)) for end in ends)
+        return min(max(shown, default=0) or 1, CONTEXT)
 
     def written(self, names: Names) -> str | None:
         """The same change under our names."""

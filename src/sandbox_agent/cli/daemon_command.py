@@ -14,10 +14,11 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..client.child import Child, log_file
+from ..client.child import Child
 from ..config import Config
 from ..errors import InvalidRequest
 from ..presence import STATE_FILE
+from ..private_files import log_file
 from .daemon_log import LOG_FILE
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import print_facts, print_json, say, wants_json

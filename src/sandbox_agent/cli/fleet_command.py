@@ -16,7 +16,7 @@ from .output import print_json, print_rows, say, wants_json
 from .state import data_dir
 
 if TYPE_CHECKING:
-    from ..fleet.provider import Provider, SandboxSpec
+    from ..providers.provider import Provider, SandboxSpec
 
 Found = TypeVar("Found")
 
@@ -109,7 +109,7 @@ def _run(args: argparse.Namespace, ask: Callable[[Provider], Coroutine[Any, Any,
 
 
 def _spec(args: argparse.Namespace) -> SandboxSpec:
-    from ..fleet.provider import SandboxSpec
+    from ..providers.provider import SandboxSpec
 
     token_file = _file(args, "token_file")
     _token(token_file)
@@ -125,11 +125,11 @@ def _spec(args: argparse.Namespace) -> SandboxSpec:
 def _provider(args: argparse.Namespace) -> Provider:
     name = _fleet_name(args)
     if args.provider == "docker":
-        from ..fleet.docker import DockerProvider
-        from ..fleet.engine import Engine
+        from ..providers.docker import DockerProvider
+        from ..providers.engine import Engine
 
         return DockerProvider(Engine(Path(args.docker_socket)), name, args.image, args.docker_network)
-    from ..fleet.local import LocalProvider
+    from ..providers.local import LocalProvider
 
     return LocalProvider(data_dir(args) / "fleets" / name)
 

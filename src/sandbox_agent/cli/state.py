@@ -6,9 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
-from ..client.discovery import data_folder, is_alive, lock_holder, running_daemon
+from ..config import data_folder
 from ..errors import InvalidRequest
-from ..presence import STATE_FILE, DaemonState, forget, save
+from ..presence import STATE_FILE, DaemonState, forget, is_alive, lock_holder, running_daemon, save
 from .failures import WrongUsage
 
 __all__ = ["DaemonState", "data_dir", "forget", "is_alive", "is_own", "lock_holder", "running_daemon", "save"]

@@ -15,6 +15,8 @@ IDEMPOTENCY_KEY = "Idempotency-Key"
 class Address(NamedTuple):
     endpoint: str
     token: str | None
+    headers: Mapping[str, str] = {}
+    """What a proxy in front of the daemon asks for."""
 
 
 class Call(NamedTuple):

@@ -9,13 +9,11 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
-from ..config import PREFIX
-from ..presence import reachable
+from ..config import PREFIX, data_folder
+from ..presence import lock_holder, reachable
 from .call import Address
-from .discovery import data_folder, lock_holder
 from .failures import DaemonNotStarted
 
 START_SECONDS = 60.0
@@ -104,11 +102,6 @@ def child_of_program(
     # An unnamed file disappears with the last process that has it open.
     log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the daemon
     return Child([*mine, *flags], secrets.token_urlsafe(24), log, env=env)
-
-
-def log_file(path: Path) -> IO[bytes]:
-    """A new log that only its owner can read."""
-    return os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600), "w+b")
 
 
 def _environment(token: str | None) -> dict[str, str]:

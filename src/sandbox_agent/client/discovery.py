@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..config import PREFIX, Config, default_data_dir, named_data_dir
-from ..presence import DaemonState, load
+from ..config import PREFIX, Config, data_folder
+from ..presence import running_daemon
 from .call import Address
 from .failures import BadAddress
 
@@ -36,41 +35,3 @@ def find_address(
 
 def is_on_this_machine(endpoint: str) -> bool:
     return urlsplit(endpoint).hostname in LOOPBACK
-
-
-def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
-    """The given data directory, or the one from the environment, or the default."""
-    named = named_data_dir(given, os.environ)
-    return Path(named).expanduser().absolute() if named else default_data_dir()
-
-
-def running_daemon(folder: Path) -> DaemonState | None:
-    """The daemon that runs on this data directory, if it has published its address."""
-    state = load(folder)
-    return state if state is not None and lock_holder(folder) == state.pid else None
-
-
-def lock_holder(folder: Path) -> int | None:
-    """The process that holds the directory's lock. A pid alone proves nothing: it may belong to another process by now."""
-    try:
-        with (folder / "lock").open() as lock:
-            text = lock.read().strip()
-            if not text.isdecimal() or not is_alive(int(text)):
-                return None
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
-                return int(text)
-            return None
-    except OSError:
-        return None
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ..errors import UnsupportedMediaType
+
 
 class DoorRequest(Struct, frozen=True):
     method: str
@@ -19,6 +21,13 @@ class DoorRequest(Struct, frozen=True):
     def header(self, name: bytes) -> str:
         """The value of a header, by its lower-case name; empty if it is absent."""
         return self.headers.get(name, b"").decode("latin-1")
+
+    async def json_body(self) -> bytes:
+        """The body; refuses one that is not declared as JSON."""
+        media = self.header(b"content-type").partition(";")[0].strip().lower()
+        if media != "application/json":
+            raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
+        return await self.body()
 
 
 class DoorAnswer(Struct, frozen=True):

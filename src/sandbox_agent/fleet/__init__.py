@@ -3,7 +3,3 @@
 It uses the public API of the daemons and a `Provider`, and keeps no state of its own: the provider knows what exists, and the log
 has what happened. The daemon never imports it.
 """
-
-from .provider import Provider, Sandbox, SandboxSpec, SandboxState
-
-__all__ = ["Provider", "Sandbox", "SandboxSpec", "SandboxState"]

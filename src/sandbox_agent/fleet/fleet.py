@@ -24,7 +24,7 @@ from msgspec import Struct
 from ..client import AsyncSandboxAgent, Retry
 from ..client.call import Address
 from ..errors import PermissionDenied, SandboxAgentError, Unavailable
-from .provider import START_SECONDS, Provider, Sandbox, SandboxSpec, is_name
+from ..providers.provider import START_SECONDS, Provider, Sandbox, SandboxSpec, is_name
 
 logger = logging.getLogger("sandbox_agent.fleet")
 

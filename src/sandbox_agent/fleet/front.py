@@ -38,10 +38,10 @@ from ..errors import (
     StreamError,
     Unavailable,
 )
+from ..providers.provider import Sandbox, checked_name
 from ..schema.nodes import NodeList
 from .asgi import Headers, Receive, Scope, Send, problem_headers
 from .fleet import Fleet
-from .provider import Sandbox, checked_name
 
 logger = logging.getLogger("sandbox_agent.fleet")
 

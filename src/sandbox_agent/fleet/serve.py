@@ -13,9 +13,9 @@ import uvicorn
 from msgspec import Struct
 
 from ..errors import Unavailable
+from ..providers.provider import Provider
 from .fleet import Fleet, FleetSettings
 from .front import Front
-from .provider import Provider
 from .tunnel import MAX_MESSAGE_BYTES
 
 MAX_CONNECTIONS = 2000

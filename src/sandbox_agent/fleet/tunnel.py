@@ -11,8 +11,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from ..errors import InvalidRequest, SandboxAgentError, Unavailable
+from ..providers.provider import Sandbox
 from .asgi import Headers, Receive, Scope, Send, problem_headers
-from .provider import Sandbox
 
 MAX_MESSAGE_BYTES = 2 << 20
 OPEN_SECONDS = 10.0

@@ -251,7 +251,7 @@ class App:
         except SandboxAgentError as error:
             await send_problem(refuse, error, scope["path"], [])
             return
-        await send({"type": "websocket.close"})
+        await socket.close()
 
     def _check_upgrade(self, scope: Scope) -> dict[str, str]:
         """Its query, if the request may come from where it comes from."""

@@ -6,6 +6,7 @@ The library takes longer to import than everything else in HTTP, so the first We
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 
@@ -40,6 +41,11 @@ class AsgiSocket:
 
     async def send_bytes(self, data: bytes) -> None:
         await self._send({"type": "websocket.send", "bytes": data})
+
+    async def close(self) -> None:
+        """Nothing is left to close if the client has sent something that is not a WebSocket frame."""
+        with contextlib.suppress(RuntimeError):
+            await self._send({"type": "websocket.close"})
 
     async def receive(self) -> str | bytes | None:
         message = await self._receive()

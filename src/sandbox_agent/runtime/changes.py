@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from ..agents.diffs import changed_lines
 from ..errors import Conflict, Unavailable
 from ..files import reverting
 from ..files.entries import readable
@@ -123,9 +124,7 @@ class _Completed(msgspec.Struct):
 
 
 def _changed_file(directory: str, path: str, diff: str) -> ChangedFile:
-    lines = diff.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    deleted = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    added, deleted = changed_lines(diff)
     is_new = "\n--- /dev/null" in f"\n{diff}"
     full = os.path.join(directory, path)
     size, etag = reverting.size_and_etag(full)

@@ -30,7 +30,7 @@ from .reading import ask
 logger = logging.getLogger("sandbox_agent.log")
 
 ASKING_THREADS = 2
-MOST_GATHER_SECONDS = 0.100
+MAX_GATHER_SECONDS = 0.100
 PATIENCE_SECONDS = 5.0
 """How long callers wait for a write of unknown outcome. The write itself is repeated for as long as it takes."""
 
@@ -127,7 +127,7 @@ class SharedLog(Log):
     def _write_group(self) -> None:
         super()._write_group()
         # A slow database gets fewer and larger writes.
-        self._gather = max(self._gather, min(self.write_seconds, MOST_GATHER_SECONDS))
+        self._gather = max(self._gather, min(self.write_seconds, MAX_GATHER_SECONDS))
 
     def _written(self, outcome: int | Exception) -> None:
         if isinstance(outcome, int):

@@ -16,7 +16,7 @@ from tests.acp_clients import acp_modules
 from tests.acp_recorded import updates_in
 from tests.daemons import SECONDS, gone_within
 
-from sandbox_agent.client.discovery import running_daemon
+from sandbox_agent.presence import running_daemon
 
 TEE = Path(__file__).with_name("tee.py")
 PROGRAM = [sys.executable, "-m", "sandbox_agent"]

@@ -12,7 +12,7 @@ from tests.daemons import Client, Daemon, client_of, of_type, running, stop_reas
 from tests.doors.acp.acp_client import FORMS, AcpClient, Failed, acp_program, pick
 from tests.doors.acp.conftest import environment
 
-from sandbox_agent.client.discovery import running_daemon
+from sandbox_agent.presence import running_daemon
 
 
 def test_says_what_it_can(editor: AcpClient) -> None:

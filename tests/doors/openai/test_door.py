@@ -134,3 +134,64 @@ def test_a_session_of_another_client_is_continued_and_shown(door: httpx2.Client,
     response = door.get(f"/responses/resp_{turn}_{session}").json()
     assert response["output"][0]["content"][0]["text"] == completion["choices"][0]["message"]["content"]
     assert response["metadata"] == {"session_id": session, "turn_id": f"turn_{turn}"}
+
+
+def test_one_model_is_described(door: httpx2.Client) -> None:
+    for name in ("mock", "mock%2Fmock-2"):
+        assert door.get(f"/models/{name}").json()["owned_by"] == "mock"
+    unknown = door.get("/models/no-such-model")
+    assert (unknown.status_code, error_of(unknown)["param"]) == (404, "model")
+
+
+# -- items that are named ---------------------------------------------------------------------
+
+
+def _items(door: httpx2.Client, *input: dict[str, Any], model: str = "mock") -> list[dict[str, Any]]:
+    response = door.post("/responses", json={"model": model, "input": input})
+    assert response.status_code == 200, response.text
+    output: list[dict[str, Any]] = response.json()["output"]
+    return output
+
+
+def _user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def _named(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "item_reference", "id": item["id"]} for item in items]
+
+
+def _text(items: list[dict[str, Any]]) -> str:
+    text: str = items[-1]["content"][0]["text"]
+    return text
+
+
+def test_a_client_that_names_earlier_items_continues_their_session(door: httpx2.Client) -> None:
+    first = _items(door, _user("thinking"))
+    assert [item["type"] for item in first] == ["reasoning", "message"]
+    second = _items(door, _user("thinking"), *_named(first), _user("memory"))
+    assert _text(second) == "You said before:\n\n1. thinking"
+    third = _items(door, _user("thinking"), *_named(first), _user("memory"), *_named(second), _user("memory"))
+    assert _text(third) == "You said before:\n\n1. thinking\n2. memory"
+
+
+def test_a_client_that_goes_back_or_to_another_agent_gets_a_new_session(door: httpx2.Client) -> None:
+    first = _items(door, _user("hello"))
+    _items(door, _user("hello"), *_named(first), _user("one way"))
+    other_way = _text(_items(door, _user("hello"), *_named(first), _user("another way")))
+    # The agent is told what was said, with the text of the item.
+    assert "Assistant: You said: hello (message 1 of this conversation)" in other_way
+    assert other_way.endswith("another way (message 1 of this conversation)")
+    unknown = door.post(
+        "/responses", json={"model": "none", "input": [_user("hello"), *_named(first), _user("x")]}
+    )
+    assert (unknown.status_code, error_of(unknown)["param"]) == (400, "model")
+
+
+def test_an_item_that_does_not_exist_is_refused(door: httpx2.Client) -> None:
+    (item,) = _items(door, _user("hello"))
+    for id in ("", "msg_x", item["id"].replace("msg_", "rs_"), "msg_1_00_nobody", "../..", item["id"] + "x"):
+        refused = door.post(
+            "/responses", json={"model": "mock", "input": [{"type": "item_reference", "id": id}, _user("x")]}
+        )
+        assert (refused.status_code, error_of(refused)["param"]) == (400, "input[0]"), id

@@ -17,12 +17,16 @@ from tests.daemons import SECONDS, Daemon, running
 from sandbox_agent.install.publishers import RECIPES
 from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
-from sandbox_agent.testing.scripted_model import ScriptedModel
+from sandbox_agent.testing.scripted_model import Call, Scenario, ScriptedModel, Text
 
 from .screen import Screen
 from .tui import TOKEN
 
 CREDENTIALS = ("opencode", TOKEN)
+TODO: Scenario = [
+    Call("todowrite", {"todos": [{"content": "Look around", "status": "in_progress", "priority": "high"}]}),
+    Text("The list is written."),
+]
 
 
 class Watcher:
@@ -133,7 +137,7 @@ def opencode(daemon: Daemon, tmp_path: Path) -> Iterator[OpenCode]:
 def scripted_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """Every real agent, on the scripted model."""
     home = tmp_path_factory.mktemp("home")
-    with ScriptedModel() as model:
+    with ScriptedModel(scenarios={"todo": TODO}) as model:
         environ: dict[str, str] = {}
         for agent in RECIPES:
             environ |= offline_environment(agent, model.base_url, home)

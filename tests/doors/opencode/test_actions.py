@@ -10,7 +10,6 @@ import pytest
 from .conftest import OpenCode
 
 
-@pytest.mark.door("OpenCode SDK", "commands")
 def test_the_commands_of_the_agent_are_listed_and_run(opencode: OpenCode) -> None:
     (echo,) = opencode.get("/command", directory=opencode.directory)
     assert (echo["name"], echo["description"]) == ("echo", "Say what follows.")
@@ -33,7 +32,6 @@ def test_the_commands_of_the_agent_are_listed_and_run(opencode: OpenCode) -> Non
     assert [part.get("text") or part["mime"] for part in asked] == ["/echo two words", "image/png"]
 
 
-@pytest.mark.door("OpenCode SDK", "compaction")
 def test_a_compaction_is_drawn_below_its_prompt(opencode: OpenCode) -> None:
     id = opencode.create()
     with opencode.watch() as watcher:
@@ -46,7 +44,6 @@ def test_a_compaction_is_drawn_below_its_prompt(opencode: OpenCode) -> None:
     assert (text["text"], line["type"], line["auto"]) == ("/compact", "compaction", False)
 
 
-@pytest.mark.door("OpenCode SDK", "diffs")
 def test_changed_files_are_sent_after_each_turn_of_a_session_that_is_looked_at(opencode: OpenCode) -> None:
     id, other = opencode.create(), opencode.create()
     assert opencode.get(f"/session/{id}/diff") == []
@@ -55,11 +52,34 @@ def test_changed_files_are_sent_after_each_turn_of_a_session_that_is_looked_at(o
         _edit(opencode, watcher.until, id)
         watcher.until(lambda screen: screen.diffs.get(id))
     (changed,) = watcher.screen.diffs.pop(id)
-    assert changed["file"] == f"{opencode.directory}/mock-edit.txt"
+    assert changed["file"] == "mock-edit.txt"
     assert changed["additions"] > 0
     assert "+line" in changed["patch"]
     assert [changed] == opencode.get(f"/session/{id}/diff")
     assert watcher.screen.diffs == {}  # nobody looks at the other
+
+
+def test_the_changes_of_one_message_and_of_the_directory_are_listed(opencode: OpenCode) -> None:
+    directory = {"directory": opencode.directory}
+    assert opencode.get("/vcs/diff", mode="git", context=12, **directory) == []
+    id = opencode.create()
+    with opencode.watch() as watcher:
+        opencode.prompt(id, "hello")
+        _edit(opencode, watcher.until, id)
+        _edit(opencode, watcher.until, id)
+    (_, nothing), (_, first), (_, second) = [
+        (message["info"]["id"], opencode.get(f"/session/{id}/diff", messageID=message["info"]["id"]))
+        for message in opencode.get(f"/session/{id}/message")
+        if message["info"]["role"] == "user"
+    ]
+    assert nothing == []
+    assert [(file["file"], file["status"], file["additions"]) for file in (*first, *second)] == [
+        ("mock-edit.txt", "added", 1),
+        ("mock-edit.txt", "modified", 1),
+    ]
+    (all_of_it,) = opencode.get("/vcs/diff", mode="git", context=12, **directory)
+    assert (all_of_it["file"], all_of_it["additions"]) == ("mock-edit.txt", 2)
+    assert [all_of_it] == opencode.get(f"/session/{id}/diff")
 
 
 def _edit(opencode: OpenCode, until: Any, session: str) -> None:

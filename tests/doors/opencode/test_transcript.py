@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbox_agent.doors.opencode.shapes import MessageWithParts
+from sandbox_agent.doors.opencode.shapes import MessageWithParts, SessionChanged
 from sandbox_agent.doors.opencode.thread import Facts
 from sandbox_agent.doors.opencode.transcript import Transcript
 from sandbox_agent.schema.events import Event, ItemCompleted, decode_event
@@ -126,6 +126,18 @@ def test_the_work_of_a_sub_agent_is_a_session_of_its_own() -> None:
     asked, answered = listed(whole.messages(id))
     assert asked["parts"][0]["text"] == "SCENARIO:subagent-inner do the inner job"
     assert [part["tool"] for part in answered["parts"]] == ["bash"]
+
+
+def test_a_reader_learns_of_the_session_of_a_sub_agent() -> None:
+    """By `session.updated`: the terminal interface ignores that a session was created."""
+    events = recorded("claude/subagent")
+    follower = new_transcript(events, most=0)
+    live = [each for event in events for each in follower.take(event)]
+    for seen in (live, list(transcript_of(events).snapshot(0))):
+        told = [each.properties for each in seen if each.type == "session.updated"]
+        assert [each.info for each in told if isinstance(each, SessionChanged)] == [
+            *follower.child_sessions.values()
+        ]
 
 
 def test_a_cancelled_turn_is_marked_as_aborted() -> None:

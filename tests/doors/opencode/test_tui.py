@@ -56,6 +56,45 @@ def test_a_diff_is_shown_before_it_is_permitted(scripted_daemon: Daemon, tmp_pat
         tui.expect("universe.*Edited")
 
 
+@pytest.mark.door("OpenCode terminal interface", "files", "diffs", "sub-agents")
+def test_files_changes_and_sub_agents_in_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "note.txt").write_text("content")
+    with attached(daemon.port, folder) as tui:
+        tui.expect("Ask anything.*Default Mock")
+        tui.write("@not")
+        tui.expect("note.txt")
+        tui.press("Enter")
+        tui.prompt("attached")
+        tui.expect("File  note.txt.*with note.txt .text/plain, 7 bytes")
+        tui.prompt("edit")
+        tui.expect("Permission required.*mock-edit.txt.*Allow once")
+        tui.press("Enter")
+        tui.expect("Lines in mock-edit.txt: 1")
+        tui.choose_command("/diff")
+        tui.expect("Diff working tree.*mock-edit.txt.*[+] line 1, from message 2")
+        tui.press("d")
+        tui.expect("Switch source.*Last turn")
+        tui.press("Down", "Enter")
+        tui.expect("Diff last turn.*mock-edit.txt.*[+] line 1, from message 2")
+        tui.press("Escape")
+        tui.prompt("subagent")
+        tui.expect("Count the files.*1 toolcall.*there are 42 files")
+        tui.press("C-x", "Down")
+        tui.expect("I am the sub-agent, and I count.*General .1 of 1")
+
+
+@pytest.mark.door("OpenCode terminal interface", "todo list")
+def test_the_todo_list_is_beside_the_conversation(scripted_daemon: Daemon, tmp_path: Path) -> None:
+    with attached(scripted_daemon.port, tmp_path, agent="opencode", columns=160) as tui:
+        tui.expect("Ask anything.*OpenCode")
+        tui.prompt("SCENARIO:todo")
+        tui.expect("The list is written")
+        # In the conversation, and in the bar at the side.
+        tui.expect("Todo.*Look around.*Todo.*Look around|Look around[^\n]*Look around")
+
+
 @pytest.mark.door("OpenCode terminal interface", "commands", "compaction", "errors")
 def test_actions_of_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> None:
     with attached(daemon.port, tmp_path) as tui:
@@ -75,6 +114,9 @@ def test_actions_of_the_terminal_interface(daemon: Daemon, tmp_path: Path) -> No
         tui.expect("─ Compaction ─")
         tui.prompt("/echo some words")
         tui.expect("/echo some words.*some words")
+        tui.choose_command("/move")
+        tui.expect("a session cannot be moved")
+        tui.press("Escape")
         tui.write("/share")
         tui.expect("No matching items")  # it is hidden
 

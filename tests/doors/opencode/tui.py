@@ -53,15 +53,15 @@ def client_environment(home: Path, token: str) -> dict[str, str]:
 
 
 class Tui:
-    def __init__(self, argv: list[str], environ: dict[str, str]) -> None:
-        self._argv, self._environ = argv, environ
+    def __init__(self, argv: list[str], environ: dict[str, str], columns: int = 110) -> None:
+        self._argv, self._environ, self._columns = argv, environ, columns
         self._socket = f"tui-{uuid.uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         variables = [f"{name}={value}" for name, value in self._environ.items()]
         command = " ".join(map(shlex.quote, ["env", "-i", *variables, *self._argv]))
         line = f'{command}; echo "[exit $?]"; sleep 3600'
-        self._tmux("new-session", "-d", "-s", "t", "-x", "110", "-y", "50", line)
+        self._tmux("new-session", "-d", "-s", "t", "-x", str(self._columns), "-y", "50", line)
         self._tmux("set-option", "-g", "escape-time", "0")
         return self
 
@@ -128,11 +128,13 @@ class Tui:
         self.press("Enter")
 
 
-def attached(port: int, tmp_path: Path, *more: str, name: str = "home", agent: str = "mock") -> Tui:
+def attached(
+    port: int, tmp_path: Path, *more: str, name: str = "home", agent: str = "mock", columns: int = 110
+) -> Tui:
     """The interface at the door of a daemon whose token is `TOKEN`."""
     url = f"http://127.0.0.1:{port}/opencode/@{agent}"
     argv = [opencode_program(), "attach", url, "--dir", str(tmp_path), *more]
-    return Tui(argv, client_environment(tmp_path / name, TOKEN))
+    return Tui(argv, client_environment(tmp_path / name, TOKEN), columns)
 
 
 class Cable:

@@ -1,7 +1,6 @@
 /** The agent asks whether it may: what exactly, and the three answers. */
 import { type RefObject, useEffect, useRef, useState } from "react";
-import type { PermissionEntry } from "sdk/transcript";
-import { sessionPath } from "inspector/daemon/daemon";
+import type { PermissionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { pretty } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
@@ -14,7 +13,6 @@ import { messageOf, outcomeOf } from "../transcript/outcome.js";
 import { TooLate } from "./tooLate.js";
 import { Command } from "../transcript/tool.js";
 import { useAnswer } from "./useAnswer.js";
-
 
 const REPLIES = { once: "Allow once", always: "Always in this session", reject: "Reject" } as const;
 
@@ -39,14 +37,13 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
 }
 
 function Asking({ entry }: { entry: PermissionEntry }) {
-  const { sessionId } = useConversation();
+  const { client, sessionId } = useConversation();
   const { busy, failure, answer } = useAnswer(entry.id);
   const [rejecting, setRejecting] = useState(false);
   const [reason, setReason] = useState("");
   const reply = (choice: keyof typeof REPLIES, message?: string) =>
     answer(
-      sessionPath(sessionId, "permissions", entry.permissionId, "reply"),
-      { reply: choice, ...(message && { message }) },
+      () => client.replyPermission(sessionId, entry.permissionId, { reply: choice, ...(message && { message }) }),
       REPLIES[choice],
     );
   const card = useRef<HTMLElement>(null);
@@ -145,6 +142,6 @@ function useReplyKeys(card: RefObject<HTMLElement | null>, busy: boolean, acts: 
 
 function isInSight(card: HTMLElement): boolean {
   const { top, bottom } = card.getBoundingClientRect();
-  const box = card.closest(".transcript")?.getBoundingClientRect();
+  const box = card.closest(".transcript, .approvals")?.getBoundingClientRect();
   return !box || (top < box.bottom && bottom > box.top);
 }

@@ -1,6 +1,5 @@
 /** A plan that wants approval. */
-import type { QuestionEntry } from "sdk/transcript";
-import { sessionPath } from "inspector/daemon/daemon";
+import type { QuestionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
@@ -11,10 +10,11 @@ import { useAnswer } from "./useAnswer.js";
 const OUTCOMES = { requested: "", answered: "Approved", rejected: "Rejected" } as const;
 
 export function PlanCard({ entry }: { entry: QuestionEntry }) {
-  const { sessionId } = useConversation();
+  const { client, sessionId } = useConversation();
   const { busy, failure, answer } = useAnswer(entry.id);
   const open = entry.state === "requested";
-  const path = (verb: string) => sessionPath(sessionId, "questions", entry.questionId, verb);
+  const approve = () => answer(() => client.replyQuestion(sessionId, entry.questionId, { answers: [["approve"]] }), "Approve");
+  const reject = () => answer(() => client.rejectQuestion(sessionId, entry.questionId), "Reject");
   return (
     <section className={`card ${open ? "asks" : ""}`} role="group" aria-label="Plan">
       <header>
@@ -26,10 +26,10 @@ export function PlanCard({ entry }: { entry: QuestionEntry }) {
       {!open && <TooLate requestId={entry.id} />}
       {open && (
         <div className="cardActions">
-          <Button look="primary" disabled={busy} onClick={() => answer(path("reply"), { answers: [["approve"]] }, "Approve")}>
+          <Button look="primary" disabled={busy} onClick={approve}>
             Approve
           </Button>
-          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {}, "Reject")}>
+          <Button look="quiet" disabled={busy} onClick={reject}>
             Reject
           </Button>
           <span className="cardHint">Or write below what to change.</span>

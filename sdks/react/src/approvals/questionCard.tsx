@@ -1,8 +1,7 @@
 /** The agent asks one or several questions: labels to choose, several where that is allowed, or words of one's own. */
 import { type FormEvent, useState } from "react";
-import type { AskedQuestion } from "sdk/events";
-import type { QuestionEntry } from "sdk/transcript";
-import { sessionPath } from "inspector/daemon/daemon";
+import type { AskedQuestion } from "sandbox-agentd";
+import type { QuestionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
@@ -39,16 +38,17 @@ interface Choice {
 }
 
 function Asking({ entry }: { entry: QuestionEntry }) {
-  const { sessionId } = useConversation();
+  const { client, sessionId } = useConversation();
   const { busy, failure, answer } = useAnswer(entry.id);
   const [choices, setChoices] = useState<readonly Choice[]>(() => entry.questions.map(() => ({ labels: [], own: "" })));
   const answers = choices.map((choice) => [...choice.labels, ...(choice.own.trim() ? [choice.own.trim()] : [])]);
   const complete = answers.every((labels) => labels.length > 0);
-  const path = (verb: string) => sessionPath(sessionId, "questions", entry.questionId, verb);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (complete) void answer(path("reply"), { answers }, answers.map((labels) => labels.join(", ")).join("; "));
+    const words = answers.map((labels) => labels.join(", ")).join("; ");
+    if (complete) void answer(() => client.replyQuestion(sessionId, entry.questionId, { answers }), words);
   };
+  const reject = () => answer(() => client.rejectQuestion(sessionId, entry.questionId), "Do not answer");
   return (
     <section className="card asks" role="group" aria-label="Question">
       <header>
@@ -70,7 +70,7 @@ function Asking({ entry }: { entry: QuestionEntry }) {
           <Button type="submit" look="primary" disabled={busy || !complete}>
             Answer
           </Button>
-          <Button look="quiet" disabled={busy} onClick={() => answer(path("reject"), {}, "Do not answer")}>
+          <Button look="quiet" disabled={busy} onClick={reject}>
             Do not answer
           </Button>
         </div>

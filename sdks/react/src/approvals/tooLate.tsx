@@ -1,9 +1,9 @@
 /** Says that an answer given in this page was not taken, because somebody else had answered. */
+import { useConversation } from "../session/sessionContext.js";
 import { useObserved } from "../state/observable.js";
-import { useWorkspace } from "inspector/state/workspace";
 
 export function TooLate({ requestId }: { requestId: string }) {
-  const answer = useObserved(useWorkspace().lateAnswers).get(requestId);
+  const answer = useObserved(useConversation().connection.lateAnswers).get(requestId);
   if (answer === undefined) return null;
   return (
     <span className="tooLate" role="status">

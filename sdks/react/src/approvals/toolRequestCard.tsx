@@ -1,7 +1,6 @@
 /** The agent calls a tool of a client. A program answers most calls; a person can answer those that wait. */
 import { type FormEvent, useState } from "react";
-import type { StatusEntry } from "sdk/transcript";
-import { sessionPath } from "inspector/daemon/daemon";
+import type { StatusEntry, ToolReply } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { pretty } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
@@ -32,14 +31,14 @@ function Resolved({ entry }: { entry: StatusEntry }) {
 }
 
 function Asking({ entry }: { entry: StatusEntry }) {
-  const { sessionId } = useConversation();
+  const { client, sessionId } = useConversation();
   const { busy, failure, answer } = useAnswer(entry.id);
   const [text, setText] = useState("");
   const data = asRecord(entry.data);
-  const path = sessionPath(sessionId, "tool-calls", String(data?.call_id), "reply");
+  const reply = (body: ToolReply) => answer(() => client.replyToolCall(sessionId, String(data?.call_id), body), text);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void answer(path, { output: text }, text);
+    void reply({ output: text });
   };
   return (
     <section className="card asks" role="group" aria-label={`Tool: ${entry.detail}`}>
@@ -62,7 +61,7 @@ function Asking({ entry }: { entry: StatusEntry }) {
           <Button type="submit" look="primary" disabled={busy}>
             Answer
           </Button>
-          <Button look="danger" disabled={busy || text.trim() === ""} onClick={() => answer(path, { error: text }, text)}>
+          <Button look="danger" disabled={busy || text.trim() === ""} onClick={() => reply({ error: text })}>
             Fail
           </Button>
         </div>

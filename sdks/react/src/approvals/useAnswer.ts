@@ -1,23 +1,24 @@
 /** Answers a permission or a question, once; somebody else may be quicker. */
 import { useState } from "react";
-import { Refused, sayWhy } from "inspector/daemon/problem";
-import { useWorkspace } from "inspector/state/workspace";
+import { Conflict } from "sandbox-agentd";
+import { useConversation } from "../session/sessionContext.js";
+import { sayWhy } from "../state/words.js";
 
 export interface Answering {
   /** An answer is under way, or was taken: there is nothing more to press. */
   readonly busy: boolean;
   readonly failure: string | null;
   /** `words` are what the answer says, for the one who comes too late. */
-  answer: (path: string, body: unknown, words: string) => Promise<void>;
+  answer: (send: () => Promise<void>, words: string) => Promise<void>;
 }
 
 export function useAnswer(requestId: string): Answering {
-  const { daemon, lateAnswers } = useWorkspace();
+  const { lateAnswers } = useConversation().connection;
   const [state, setState] = useState({ busy: false, failure: null as string | null });
-  const answer = async (path: string, body: unknown, words: string) => {
+  const answer = async (send: () => Promise<void>, words: string) => {
     setState({ busy: true, failure: null });
     try {
-      await daemon.post(path, body);
+      await send();
     } catch (error) {
       if (!isLate(error)) return setState({ busy: false, failure: sayWhy(error) });
       lateAnswers.add(requestId, words);
@@ -27,5 +28,5 @@ export function useAnswer(requestId: string): Answering {
 }
 
 export function isLate(error: unknown): boolean {
-  return error instanceof Refused && error.type === "conflict";
+  return error instanceof Conflict;
 }

@@ -1,8 +1,7 @@
 /** Files on their way to the daemon: uploaded when they are chosen, named in the message when it is sent. */
 import { useState } from "react";
-import { type Daemon, sessionPath } from "inspector/daemon/daemon";
-import { sayWhy } from "inspector/daemon/problem";
-import type { StoredAttachment } from "inspector/daemon/types";
+import type { Operations, StoredAttachment } from "sandbox-agentd";
+import { sayWhy } from "../state/words.js";
 
 export interface Upload {
   readonly id: number;
@@ -16,7 +15,7 @@ export interface Attachments {
   readonly uploads: readonly Upload[];
   readonly uploading: boolean;
   /** As a message names them. */
-  readonly ready: readonly { path: string; mime?: string; filename: string }[];
+  readonly ready: { path: string; mime?: string; filename: string }[];
   add: (files: Iterable<File>) => void;
   remove: (id: number) => void;
   clear: () => void;
@@ -24,14 +23,13 @@ export interface Attachments {
 
 let nextId = 1;
 
-export function useAttachments(daemon: Daemon, sessionId: string): Attachments {
+export function useAttachments(client: Operations, sessionId: string): Attachments {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const change = (id: number, facts: Partial<Upload>) =>
     setUploads((all) => all.map((one) => (one.id === id ? { ...one, ...facts } : one)));
   const upload = async (id: number, file: File) => {
     try {
-      const path = `${sessionPath(sessionId, "attachments")}?filename=${encodeURIComponent(file.name)}`;
-      change(id, { stored: await daemon.upload<StoredAttachment>(path, file) });
+      change(id, { stored: await client.uploadAttachment(sessionId, file, { filename: file.name }) });
     } catch (error) {
       change(id, { failure: sayWhy(error) });
     }

@@ -1,25 +1,24 @@
 /** What a slash at the beginning of a message offers: the commands of the agent. */
 import { useEffect, useState } from "react";
-import { type Daemon, sessionPath } from "inspector/daemon/daemon";
-import type { Command, Commands } from "inspector/daemon/types";
+import type { Command, Operations } from "sandbox-agentd";
 
 const MOST = 8;
 
 /** The commands of a session, asked for when the first is wanted. None where they cannot be had: a slash is text then. */
-export function useCommands(daemon: Daemon, sessionId: string, wanted: boolean): readonly Command[] {
+export function useCommands(client: Operations, sessionId: string, wanted: boolean): readonly Command[] {
   const [found, setFound] = useState<{ of: string; commands: readonly Command[] } | null>(null);
   const known = found?.of === sessionId;
   useEffect(() => {
     if (!wanted || known) return;
     let current = true;
-    daemon
-      .get<Commands>(sessionPath(sessionId, "commands"))
+    client
+      .listCommands(sessionId)
       .then(({ commands }) => current && setFound({ of: sessionId, commands }))
       .catch(() => undefined);
     return () => {
       current = false;
     };
-  }, [daemon, sessionId, wanted, known]);
+  }, [client, sessionId, wanted, known]);
   return known ? found.commands : [];
 }
 

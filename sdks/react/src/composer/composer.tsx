@@ -1,13 +1,12 @@
 /** Where one writes: text, files, earlier messages; and the way to stop what runs. */
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
-import type { QuestionEntry, Transcript } from "sdk/transcript";
-import { idempotencyKey, sessionPath } from "inspector/daemon/daemon";
-import { Refused, sayWhy, Unreachable } from "inspector/daemon/problem";
-import type { SessionInfo } from "inspector/daemon/types";
+import { Conflict, DaemonUnreachable, type QuestionEntry } from "sandbox-agentd";
 import { Button, IconButton } from "../parts/button.js";
 import { PermissionSelect } from "../session/permissionSelect.js";
+import { SessionContext } from "../session/sessionContext.js";
+import type { ChatSession } from "../session/useSession.js";
 import { useObserved } from "../state/observable.js";
-import { useWorkspace } from "inspector/state/workspace";
+import { sayWhy } from "../state/words.js";
 import { isLate } from "../approvals/useAnswer.js";
 import { AttachmentChips } from "./attachmentChips.js";
 import { useAttachments } from "./attachments.js";
@@ -17,21 +16,43 @@ import { drafts, history } from "./memory.js";
 import { useOpenQuestion } from "./openQuestion.js";
 import { QueueList } from "./queueList.js";
 
-interface Props {
-  sessionId: string;
-  info: SessionInfo | null;
-  transcript: Transcript;
-  /** A text to begin with, which was chosen elsewhere. */
-  suggestion: Suggestion | null;
+export interface ComposerProps {
+  session: ChatSession;
+  /** What stands in the empty field while the agent is idle. */
+  placeholder?: string;
+  /** Take the focus when the session is shown. */
+  autoFocus?: boolean;
+  /** Whether files can be attached; true unless given. */
+  attachments?: boolean;
+  /** Where files can be dropped: on the composer, unless given. */
+  dropZone?: "composer" | "page";
+  /** Offer to choose what the agent may do without asking. */
+  permissionMode?: boolean;
+  /** A text to begin with, which was chosen elsewhere. A new object sets it again. */
+  suggestion?: Suggestion | null;
+  className?: string;
 }
 
 export interface Suggestion {
   readonly text: string;
 }
 
-export function Composer({ sessionId, info, transcript, suggestion }: Props) {
-  const { daemon, live, ownTurns, lateAnswers } = useWorkspace();
-  const { opened } = useObserved(live);
+/** Where one writes. It also shows the messages that wait, and stops what runs. */
+export function Composer(props: ComposerProps) {
+  return (
+    <SessionContext.Provider value={props.session.conversation}>
+      <Writing key={props.session.id} {...props} />
+    </SessionContext.Provider>
+  );
+}
+
+function Writing(props: ComposerProps) {
+  const { session, suggestion = null, autoFocus = false, className = "" } = props;
+  const { id: sessionId, client, transcript, info, state } = session;
+  const { connection } = session.conversation;
+  const { ownTurns, lateAnswers } = connection;
+  const { opened } = useObserved(connection);
+  const box = useRef<HTMLElement>(null);
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
   // It was sent while a file was still on its way: it goes when the file is there.
@@ -43,11 +64,10 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
   const retryKey = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const attachments = useAttachments(daemon, sessionId);
+  const attachments = useAttachments(client, sessionId);
   const [chosen, setChosen] = useState(0);
-  const commands = useCommands(daemon, sessionId, text.startsWith("/"));
+  const commands = useCommands(client, sessionId, text.startsWith("/"));
   const offered = offeredFor(text, commands);
-  const state = info?.state ?? transcript.state;
   const busy = state === "running" || state === "requires_action";
   const asked = useOpenQuestion(transcript, text);
   // A file cannot be an answer, nor can a command: these wait for their turn.
@@ -55,7 +75,9 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
 
   useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
-  useEffect(() => area.current?.focus({ preventScroll: true }), [sessionId]);
+  useEffect(() => {
+    if (autoFocus) area.current?.focus({ preventScroll: true });
+  }, [sessionId]);
   useEffect(() => {
     if (area.current) fit(area.current);
   }, [text]);
@@ -67,9 +89,10 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
   }, [suggestion]);
 
   // A daemon that did not answer is back: what is still in the field can be sent now.
-  useEffect(() => setFailure((before) => (before?.why instanceof Unreachable && before.opened < opened ? null : before)), [opened]);
+  useEffect(() => setFailure((before) => (before?.why instanceof DaemonUnreachable && before.opened < opened ? null : before)), [opened]);
 
-  useDroppedFiles((files) => state !== "ended" && attachments.add(files));
+  const canAttach = (props.attachments ?? true) && state !== "ended";
+  useDroppedFiles(props.dropZone === "page" ? null : box, (files) => canAttach && attachments.add(files));
 
   const latestSend = useRef<() => void>(() => undefined);
   useEffect(() => {
@@ -80,7 +103,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
 
   if (state === "ended") {
     return (
-      <footer className="composer ended">
+      <footer ref={box} className={`sandbox-agent composer ended ${className}`}>
         <p className="muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
       </footer>
     );
@@ -103,12 +126,11 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
     setSending(true);
     setFailure(null);
     if (fresh) retryKey.current = null;
-    retryKey.current ??= idempotencyKey();
+    const key = (retryKey.current ??= newKey());
     const command = isCommand(text, commands);
     const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }), ...(command && { command }) };
     try {
-      const headers = { "Idempotency-Key": retryKey.current };
-      await ownTurns.during(text, () => daemon.post(sessionPath(sessionId, "messages"), body, headers));
+      await ownTurns.during(text, () => client.sendMessage(sessionId, body, { idempotencyKey: key }));
       attachments.clear();
       done();
     } catch (error) {
@@ -125,7 +147,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
     setFailure(null);
     const answers = asked.questions.map(() => [text.trim()]);
     try {
-      await daemon.post(sessionPath(sessionId, "questions", asked.questionId, "reply"), { answers });
+      await client.replyQuestion(sessionId, asked.questionId, { answers });
       done();
     } catch (error) {
       if (isLate(error)) lateAnswers.add(asked.id, text.trim());
@@ -146,7 +168,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
 
   const cancel = async () => {
     try {
-      await daemon.post(sessionPath(sessionId, "cancel"));
+      await session.cancel();
     } catch (error) {
       fail(error);
     }
@@ -196,14 +218,14 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
   };
 
   const onPaste = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length === 0) return;
+    if (!canAttach || event.clipboardData.files.length === 0) return;
     event.preventDefault();
     attachments.add(event.clipboardData.files);
   };
 
   return (
-    <footer className="composer">
-      <QueueList sessionId={sessionId} queued={transcript.queued} />
+    <footer ref={box} className={`sandbox-agent composer ${className}`}>
+      <QueueList queued={transcript.queued} />
       <div className="composerBox">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />
@@ -213,7 +235,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
           dir="auto"
           rows={1}
           aria-label="Message"
-          placeholder={placeholderOf(question, busy)}
+          placeholder={placeholderOf(question, busy, props.placeholder)}
           value={text}
           onChange={(event) => {
             write(event.target.value);
@@ -224,7 +246,7 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
           onPaste={onPaste}
         />
         <div className="composerTools">
-          <IconButton icon="clip" label="Attach files" onClick={() => files.current?.click()} />
+          {canAttach && <IconButton icon="clip" label="Attach files" onClick={() => files.current?.click()} />}
           <input
             ref={files}
             type="file"
@@ -236,12 +258,12 @@ export function Composer({ sessionId, info, transcript, suggestion }: Props) {
               event.target.value = "";
             }}
           />
-          {info && (
+          {props.permissionMode && info && (
             <PermissionSelect
               className="quietSelect"
               label="Permission mode"
               value={info.permissionMode}
-              onChange={(permissionMode) => daemon.patch(sessionPath(sessionId), { permissionMode }).catch(fail)}
+              onChange={(permissionMode) => client.updateSession(sessionId, { permissionMode }).catch(fail)}
             />
           )}
           <span className="grow" />
@@ -271,19 +293,19 @@ interface Failure {
   readonly opened: number;
 }
 
-function placeholderOf(question: QuestionEntry | null, busy: boolean): string {
+function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Message the agent"): string {
   if (question?.isPlan) return "Say what to change in the plan";
   if (question) return question.questions.length > 1 ? `Answer all ${question.questions.length} questions` : "Answer the question";
-  return busy ? "The next message waits for its turn" : "Message the agent";
+  return busy ? "Queue a message for after this turn" : idle;
 }
 
 /** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */
 function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
-  const gone = why instanceof Refused && why.type === "conflict";
+  const gone = why instanceof Conflict;
   return (
     <div className="notSent" role="alert">
       <span className="badText">
-        {why instanceof Unreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
+        {why instanceof DaemonUnreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
       </span>
       {gone && (
         <Button small onClick={onFresh}>
@@ -298,4 +320,9 @@ function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
 function fit(area: HTMLTextAreaElement): void {
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
+}
+
+/** A key that makes it safe to send a message again. `randomUUID` is missing on plain HTTP. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

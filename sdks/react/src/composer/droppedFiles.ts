@@ -1,20 +1,26 @@
-/** Files that are dropped anywhere on the page: beside the message, the browser would open them in place of the page. */
-import { useEffect, useRef } from "react";
+/**
+ * Files that are dropped on an element, or anywhere on the page: beside the message, the browser would open them in place
+ * of the page.
+ */
+import { type RefObject, useEffect, useRef } from "react";
 
-export function useDroppedFiles(onFiles: (files: FileList) => void): void {
+export function useDroppedFiles(zone: RefObject<HTMLElement | null> | null, onFiles: (files: FileList) => void): void {
   const latest = useRef(onFiles);
   latest.current = onFiles;
   useEffect(() => {
-    const onDrag = (event: DragEvent) => {
+    const place = zone ? zone.current : window;
+    if (!place) return;
+    const onDrag = (dragged: Event) => {
+      const event = dragged as DragEvent;
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       if (event.type === "drop") latest.current(event.dataTransfer.files);
     };
-    window.addEventListener("dragover", onDrag);
-    window.addEventListener("drop", onDrag);
+    place.addEventListener("dragover", onDrag);
+    place.addEventListener("drop", onDrag);
     return () => {
-      window.removeEventListener("dragover", onDrag);
-      window.removeEventListener("drop", onDrag);
+      place.removeEventListener("dragover", onDrag);
+      place.removeEventListener("drop", onDrag);
     };
-  }, []);
+  }, [zone]);
 }

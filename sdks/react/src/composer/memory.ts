@@ -4,10 +4,15 @@ const HISTORY = "sandbox-agent.history";
 const KEPT = 100;
 
 class History {
-  #sent: string[] = JSON.parse(sessionStorage.getItem(HISTORY) ?? "[]") as string[];
+  #kept: string[] | null = null;
 
   get length(): number {
     return this.#sent.length;
+  }
+
+  get #sent(): string[] {
+    this.#kept ??= JSON.parse(stored(HISTORY) ?? "[]") as string[];
+    return this.#kept;
   }
 
   at(index: number): string {
@@ -16,8 +21,8 @@ class History {
 
   add(text: string): void {
     if (!text.trim()) return;
-    this.#sent = [...this.#sent.filter((sent) => sent !== text), text].slice(-KEPT);
-    store(HISTORY, JSON.stringify(this.#sent));
+    this.#kept = [...this.#sent.filter((sent) => sent !== text), text].slice(-KEPT);
+    store(HISTORY, JSON.stringify(this.#kept));
   }
 }
 
@@ -25,7 +30,7 @@ class Drafts {
   #written = new Map<string, string>();
 
   get(sessionId: string): string {
-    return this.#written.get(sessionId) ?? sessionStorage.getItem(`sandbox-agent.draft.${sessionId}`) ?? "";
+    return this.#written.get(sessionId) ?? stored(`sandbox-agent.draft.${sessionId}`) ?? "";
   }
 
   set(sessionId: string, text: string): void {
@@ -34,12 +39,20 @@ class Drafts {
   }
 }
 
+/** Pages that are drawn on a server, or in a frame without storage, have none. */
+function stored(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
 /** For after a reload. Browsers keep a few megabytes: what is more lasts as long as the page does. */
 function store(key: string, text: string): void {
-  sessionStorage.removeItem(key);
-  if (!text) return;
   try {
-    sessionStorage.setItem(key, text);
+    sessionStorage.removeItem(key);
+    if (text) sessionStorage.setItem(key, text);
   } catch {
     // It is too long, and it is in memory.
   }

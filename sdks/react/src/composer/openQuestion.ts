@@ -5,7 +5,7 @@
  * not read it yet. From the next change on they are an answer.
  */
 import { useEffect, useState } from "react";
-import type { QuestionEntry, Transcript } from "sdk/transcript";
+import type { QuestionEntry, Transcript } from "sandbox-agentd";
 
 export function useOpenQuestion({ pending }: Transcript, text: string): QuestionEntry | null {
   const question = pending.find((entry) => entry.kind === "question") ?? null;

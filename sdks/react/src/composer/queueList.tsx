@@ -1,14 +1,13 @@
 /** The messages that wait for the running turn to end; each can be withdrawn, and all of them together with the turn. */
 import { useEffect, useState } from "react";
-import { type Daemon, sessionPath } from "inspector/daemon/daemon";
-import { Refused, sayWhy } from "inspector/daemon/problem";
-import type { Queue, QueuedMessage } from "inspector/daemon/types";
+import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
-import { useWorkspace } from "inspector/state/workspace";
+import { useConversation } from "../session/sessionContext.js";
+import { sayWhy } from "../state/words.js";
 
-export function QueueList({ sessionId, queued }: { sessionId: string; queued: readonly string[] }) {
-  const { daemon } = useWorkspace();
+export function QueueList({ queued }: { queued: readonly string[] }) {
+  const { client, sessionId } = useConversation();
   const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
   const key = queued.join(" ");
@@ -16,18 +15,18 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
   useEffect(() => {
     let current = true;
     if (!key) return setMessages([]);
-    allWaiting(daemon, sessionId)
+    allWaiting(client, sessionId)
       .then((waiting) => current && setMessages(waiting))
       .catch((error: unknown) => current && setFailure(sayWhy(error)));
     return () => {
       current = false;
     };
-  }, [daemon, sessionId, key]);
+  }, [client, sessionId, key]);
 
   const withdraw = async (turnId: string) => {
     setFailure(null);
     try {
-      await daemon.delete(sessionPath(sessionId, "queue", turnId));
+      await client.withdrawMessage(sessionId, turnId);
     } catch (error) {
       setFailure(sayWhy(error));
     }
@@ -36,8 +35,8 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
     setFailure(null);
     try {
       // The messages first: the next of them would start when the turn ends.
-      await Promise.all(queued.map((turnId) => daemon.delete(sessionPath(sessionId, "queue", turnId)).catch(unlessStarted)));
-      await daemon.post(sessionPath(sessionId, "cancel"));
+      await Promise.all(queued.map((turnId) => client.withdrawMessage(sessionId, turnId).catch(unlessStarted)));
+      await client.cancelSession(sessionId);
     } catch (error) {
       setFailure(sayWhy(error));
     }
@@ -73,15 +72,14 @@ export function QueueList({ sessionId, queued }: { sessionId: string; queued: re
 
 /** A message that started meanwhile waits no more: the turn that it became is the one to stop. */
 function unlessStarted(error: unknown): void {
-  if (!(error instanceof Refused && (error.status === 404 || error.status === 409))) throw error;
+  if (!(error instanceof Problem && (error.status === 404 || error.status === 409))) throw error;
 }
 
-export async function allWaiting(daemon: Daemon, sessionId: string): Promise<QueuedMessage[]> {
+export async function allWaiting(client: Operations, sessionId: string): Promise<QueuedMessage[]> {
   const messages: QueuedMessage[] = [];
   let cursor: string | null | undefined;
   do {
-    const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
-    const page: Queue = await daemon.get(sessionPath(sessionId, "queue") + query);
+    const page = await client.getQueue(sessionId, { cursor });
     messages.push(...page.messages);
     cursor = page.nextCursor;
   } while (cursor);

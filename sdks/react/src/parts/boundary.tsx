@@ -1,6 +1,6 @@
 /** Where an error of a part ends: without one, React takes the whole page away. */
 import { Component, type ReactNode } from "react";
-import { sayWhy } from "inspector/daemon/problem";
+import { sayWhy } from "../state/words.js";
 
 interface Props {
   /** What is drawn; when it changes, it is tried anew. */

@@ -21,9 +21,9 @@ export function CopyButton({ text, label = "Copy", words }: Props) {
     setCopied(true);
   };
   const icon = copied ? "check" : "copy";
-  const said = copied ? "Copied" : label;
-  if (words) return <Button look="quiet" small icon={icon} onClick={copy}>{said}</Button>;
-  return <IconButton icon={icon} size={14} label={said} onClick={copy} />;
+  const shown = copied ? "Copied" : label;
+  if (words) return <Button look="quiet" small icon={icon} onClick={copy}>{shown}</Button>;
+  return <IconButton icon={icon} size={14} label={shown} onClick={copy} />;
 }
 
 /** On plain HTTP that is not localhost, browsers give no clipboard: there the old way still works. */

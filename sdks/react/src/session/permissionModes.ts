@@ -1,5 +1,7 @@
 /** What an agent may do without asking, as people call it. */
-import type { PermissionMode } from "inspector/daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
+
+export type PermissionMode = SessionInfo["permissionMode"];
 
 export interface ModeWords {
   readonly mode: PermissionMode;
@@ -9,7 +11,7 @@ export interface ModeWords {
 
 export const PERMISSION_MODES: readonly ModeWords[] = [
   { mode: "default", name: "Ask first", meaning: "The agent asks before it changes a file or runs a command" },
-  { mode: "acceptEdits", name: "Accept edits", meaning: "Files in the directory are changed without asking; commands are asked" },
+  { mode: "acceptEdits", name: "Accept edits", meaning: "Edits files in its directory without asking; asks before it runs commands" },
   { mode: "plan", name: "Plan", meaning: "Read only, until you approve a plan" },
-  { mode: "bypass", name: "Allow everything", meaning: "Nothing is asked" },
+  { mode: "bypass", name: "Allow everything", meaning: "The agent never asks" },
 ];

@@ -1,6 +1,5 @@
 /** Chooses what the agent may do without asking. The mode that asks nothing is red. */
-import type { PermissionMode } from "inspector/daemon/types";
-import { PERMISSION_MODES } from "./permissionModes.js";
+import { PERMISSION_MODES, type PermissionMode } from "./permissionModes.js";
 
 interface Props {
   value: PermissionMode;

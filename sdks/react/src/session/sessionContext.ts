@@ -1,4 +1,4 @@
-/** The conversation that is on the screen, for the cards in it. */
+/** The conversation that a component belongs to, for the cards in it. */
 import { createContext, useContext } from "react";
 import type { Conversation } from "../state/conversation.js";
 
@@ -6,6 +6,6 @@ export const SessionContext = createContext<Conversation | null>(null);
 
 export function useConversation(): Conversation {
   const conversation = useContext(SessionContext);
-  if (!conversation) throw new Error("there is no session here");
+  if (!conversation) throw new Error("this component belongs into a <Transcript>, a <Composer> or an <Approvals>");
   return conversation;
 }

@@ -1,14 +1,13 @@
 /**
- * One session as it is shown: its events, and the transcript folded from them.
+ * One session as it is shown: its events, the transcript folded from them, and what the daemon says about it.
  *
  * Sequences have no gaps, so what is missing is known: an event that does not follow on the last one starts a
  * catch-up by pages, and one that was seen before is left out. Nothing is lost or doubled, whatever the stream did.
  */
-import type { Event } from "sdk/events";
-import { TranscriptFold, type Transcript } from "sdk/transcript";
-import { type Daemon, sessionPath } from "inspector/daemon/daemon";
-import { sayWhy } from "inspector/daemon/problem";
+import { type Event, type Operations, type SessionInfo, SessionNotFound, type Transcript, TranscriptFold } from "sandbox-agentd";
+import type { Connection } from "./connection.js";
 import { Observable } from "./observable.js";
+import { sayWhy } from "./words.js";
 
 const PAGE = 1000;
 
@@ -17,24 +16,38 @@ export interface ConversationView {
   /** All events so far; the array grows, `count` tells when. */
   readonly events: readonly Event[];
   readonly count: number;
+  /** Null until the daemon has sent it. */
+  readonly info: SessionInfo | null;
+  /** The daemon has no such session. */
+  readonly isGone: boolean;
   readonly catchingUp: boolean;
   readonly failure: string | null;
+  /** Requests are shown outside the transcript. */
+  readonly asksElsewhere: boolean;
 }
 
 export class Conversation extends Observable<ConversationView> {
   #fold = new TranscriptFold();
   #events: Event[] = [];
   #known = 0;
+  #info: SessionInfo | null = null;
+  #news = 0;
+  #isGone = false;
   #catchingUp: Promise<void> | null = null;
   #failure: string | null = null;
   #view: ConversationView | null = null;
   #scheduled = false;
+  #askingElsewhere = 0;
 
   constructor(
-    private readonly daemon: Daemon,
+    readonly connection: Connection,
     readonly sessionId: string,
   ) {
     super();
+  }
+
+  get client(): Operations {
+    return this.connection.client;
   }
 
   get snapshot(): ConversationView {
@@ -42,8 +55,11 @@ export class Conversation extends Observable<ConversationView> {
       transcript: this.#fold.transcript,
       events: this.#events,
       count: this.#events.length,
+      info: this.#info,
+      isGone: this.#isGone,
       catchingUp: this.#catchingUp !== null,
       failure: this.#failure,
+      asksElsewhere: this.#askingElsewhere > 0,
     };
     return this.#view;
   }
@@ -59,13 +75,47 @@ export class Conversation extends Observable<ConversationView> {
     else if (event.sequence > this.#last) void this.catchUp();
   }
 
+  /** News from the stream. */
+  learn(news: SessionInfo & { deleted?: boolean }): void {
+    this.#news += 1;
+    this.#isGone = news.deleted ?? false;
+    this.#info = this.#isGone ? null : news;
+    this.#schedule();
+  }
+
   /** Read what is there past the last event we have. */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#readPages().finally(() => {
+    this.#catchingUp ??= Promise.all([this.#readInfo(), this.#readPages()]).then(() => {
       this.#catchingUp = null;
       this.#schedule();
     });
     return this.#catchingUp;
+  }
+
+  /** Requests are shown elsewhere, until the returned function is called. */
+  askElsewhere(): () => void {
+    const add = (by: number) => {
+      this.#askingElsewhere += by;
+      this.#schedule();
+    };
+    add(1);
+    return () => add(-1);
+  }
+
+  protected override watched(): () => void {
+    void this.catchUp();
+    return this.connection.retain();
+  }
+
+  async #readInfo(): Promise<void> {
+    const before = this.#news;
+    try {
+      const info = await this.client.getSession(this.sessionId);
+      // Events of the stream are newer.
+      if (this.#news === before) [this.#info, this.#isGone] = [info, false];
+    } catch (error) {
+      this.#isGone ||= error instanceof SessionNotFound;
+    }
   }
 
   async #readPages(): Promise<void> {
@@ -73,12 +123,11 @@ export class Conversation extends Observable<ConversationView> {
     this.#schedule();
     try {
       for (let more = true; more; ) {
-        const path = `${sessionPath(this.sessionId, "events")}?offset=${this.#last}&limit=${PAGE}`;
-        const told = this.#known;
-        const page = await this.daemon.get<{ events: Event[]; hasMore: boolean }>(path);
+        const before = this.#known;
+        const page = await this.client.getEvents(this.sessionId, { offset: this.#last, limit: PAGE });
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
-        // What the stream told meanwhile may have come after the page was made, also after an empty one.
-        const isNews = page.events.length > 0 || this.#known > told;
+        // Events of the stream may be newer than the page, even if the page is empty.
+        const isNews = page.events.length > 0 || this.#known > before;
         more = page.hasMore || (isNews && this.#last < this.#known);
       }
     } catch (error) {
@@ -101,7 +150,7 @@ export class Conversation extends Observable<ConversationView> {
       this.#view = null;
       this.changed();
     };
-    if (document.hidden) window.setTimeout(draw, 200);
+    if (document.hidden) setTimeout(draw, 200);
     else requestAnimationFrame(draw);
   }
 }

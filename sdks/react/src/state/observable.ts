@@ -1,16 +1,28 @@
-/** Something that changes and can be watched: the page's whole state is made of these. */
+/** Something that changes and can be watched: all state that is shown is made of these. */
 import { useSyncExternalStore } from "react";
 
 export abstract class Observable<Snapshot> {
   #listeners = new Set<() => void>();
+  #unwatched: (() => void) | undefined;
 
   /** What it is now; the same object until it changes. */
   abstract get snapshot(): Snapshot;
 
+  get isWatched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   subscribe = (listener: () => void): (() => void) => {
+    if (!this.isWatched) this.#unwatched = this.watched() ?? undefined;
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => {
+      if (!this.#listeners.delete(listener) || this.isWatched) return;
+      this.#unwatched?.();
+    };
   };
+
+  /** Called when somebody begins to watch; what it returns is called when nobody does any more. */
+  protected watched(): (() => void) | void {}
 
   protected changed(): void {
     for (const listener of [...this.#listeners]) listener();

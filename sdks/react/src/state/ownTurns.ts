@@ -18,10 +18,12 @@ export class OwnTurns extends Observable<View> {
   }
 
   /** Send a prompt, and remember the turn that it became. */
-  async during(text: string, send: () => Promise<{ turnId: string }>): Promise<void> {
+  async during<Sent extends { turnId: string }>(text: string, send: () => Promise<Sent>): Promise<Sent> {
     this.#set({ sending: new Set([...this.#view.sending, text]) });
     try {
-      this.#add((await send()).turnId);
+      const sent = await send();
+      this.#add(sent.turnId);
+      return sent;
     } finally {
       this.#set({ sending: new Set([...this.#view.sending].filter((other) => other !== text)) });
     }

@@ -1,5 +1,5 @@
 /** The command of a call that runs one, whole: a title may be cut. */
-import type { ToolEntry } from "sdk/transcript";
+import type { ToolEntry } from "sandbox-agentd";
 import { asRecord } from "./record.js";
 
 export function commandOf({ toolKind, input }: Pick<ToolEntry, "toolKind" | "input">): string | null {

@@ -12,7 +12,7 @@ import { languageOf, linesOf, type Token, useTokens } from "../code/tokens.js";
 /** A lock file has tens of thousands of lines: so many rows take seconds to draw, and come when one wants to see them. */
 const SHOWN = 1000;
 const KEY = "sandbox-agent.diff";
-const split = new Value(localStorage.getItem(KEY) === "split");
+const split = new Value(isStored("split"));
 
 interface Props {
   path: string;
@@ -31,8 +31,12 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
   const colours = useColours(shown, to ?? path);
   const wanted = useObserved(split);
   const choose = (value: boolean) => {
-    localStorage.setItem(KEY, value ? "split" : "unified");
     split.set(value);
+    try {
+      localStorage.setItem(KEY, value ? "split" : "unified");
+    } catch {
+      // This page still knows.
+    }
   };
   return (
     <figure className="diff">
@@ -170,4 +174,13 @@ function lineText(line: DiffLine, colours: Colours) {
 /** In a file with Windows' line ends every line has the sign: it is not worth naming. */
 function withoutReturn(text: string): string {
   return text.replace(/\r$/, "");
+}
+
+function isStored(choice: string): boolean {
+  try {
+    return localStorage.getItem(KEY) === choice;
+  } catch {
+    // Without storage, or on a server.
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 /** One entry of the transcript, by its kind. */
 import { memo } from "react";
-import type { ToolEntry } from "sdk/transcript";
+import type { ToolEntry } from "sandbox-agentd";
 import { ErrorCard, OddCard } from "./errorCard.js";
 import { Message } from "./message.js";
 import { PermissionCard } from "../approvals/permissionCard.js";
@@ -47,11 +47,11 @@ export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Prop
     case "session_ended":
       return <SessionEnd entry={entry} />;
     case "unparsed":
-      return <OddCard title="The daemon could not read what the agent said" text={`${entry.location}: ${entry.error}`} />;
+      return <OddCard title="The daemon could not parse the agent's output" text={`${entry.location}: ${entry.error}`} />;
     case "unknown":
-      return <OddCard title="The agent said something without a name here" data={entry.data} />;
+      return <OddCard title="The agent sent an item of an unknown kind" data={entry.data} />;
     case "other":
-      return <OddCard title={`An event of a type that this page does not know: ${entry.type}`} data={entry.data} />;
+      return <OddCard title={`Unknown event type: ${entry.type}`} data={entry.data} />;
     case "turn_started":
       return null;
   }

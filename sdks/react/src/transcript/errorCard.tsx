@@ -1,6 +1,6 @@
-/** Something went wrong: what, by which name, and what the agent told about it. */
-import type { Stderr } from "sdk/events";
-import type { ErrorEntry } from "sdk/transcript";
+/** Something went wrong: what, by which name, and what the agent reported. */
+import type { Stderr } from "sandbox-agentd";
+import type { ErrorEntry } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Json } from "./json.js";

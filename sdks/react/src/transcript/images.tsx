@@ -1,11 +1,9 @@
 /** Images of a session. They need the token, so they are fetched and shown from memory. */
 import { useEffect, useState } from "react";
-import type { Image } from "sdk/events";
-import { sessionPath } from "inspector/daemon/daemon";
-import { sayWhy } from "inspector/daemon/problem";
+import type { Image } from "sandbox-agentd";
+import { sayWhy } from "../state/words.js";
 import { lastPart } from "../parts/format.js";
 import { useConversation } from "../session/sessionContext.js";
-import { useWorkspace } from "inspector/state/workspace";
 
 export function Images({ images }: { images: readonly Image[] }) {
   if (images.length === 0) return null;
@@ -19,15 +17,14 @@ export function Images({ images }: { images: readonly Image[] }) {
 }
 
 function Picture({ path }: { path: string }) {
-  const { daemon } = useWorkspace();
-  const { sessionId } = useConversation();
+  const { client, sessionId } = useConversation();
   const [url, setUrl] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   useEffect(() => {
     let made: string | null = null;
     let current = true;
-    daemon
-      .blob(sessionPath(sessionId, "attachments", lastPart(path)))
+    client
+      .getAttachment(sessionId, lastPart(path))
       .then((blob) => {
         if (!current) return;
         made = URL.createObjectURL(blob);
@@ -38,7 +35,7 @@ function Picture({ path }: { path: string }) {
       current = false;
       if (made) URL.revokeObjectURL(made);
     };
-  }, [daemon, sessionId, path]);
+  }, [client, sessionId, path]);
   if (failure) return <span className="imageGone" title={failure}>{lastPart(path)}: not stored here</span>;
   return url ? <img src={url} alt={lastPart(path)} /> : <span className="imageComing" />;
 }

@@ -1,5 +1,5 @@
 /** What a tool does, as a small picture; hovering it tells in words. */
-import type { ToolKind } from "sdk/events";
+import type { ToolKind } from "sandbox-agentd";
 import { Icon, type IconName } from "../parts/icon.js";
 
 const ICONS: Readonly<Record<ToolKind, IconName>> = {

@@ -1,13 +1,13 @@
 /** What somebody said: with its time and a way to copy it, in several rows where it is long. */
 import { useState } from "react";
-import type { MessageEntry } from "sdk/transcript";
+import type { MessageEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copyButton.js";
 import { bytes, clock, dateAndClock, lastPart } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { useObserved } from "../state/observable.js";
 import { isOwn } from "../state/ownTurns.js";
-import { useWorkspace } from "inspector/state/workspace";
+import { useConversation } from "../session/sessionContext.js";
 import { Images } from "./images.js";
 import { Markdown, MarkdownPiece } from "./markdown.js";
 import type { Piece } from "./pieces.js";
@@ -29,7 +29,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
       {entry.role === "system" && isFirst && <span className="messageWho">System</span>}
       {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
       {isLast && <Attached entry={entry} />}
-      {isLast && entry.status === "failed" && <span className="messageFailed">Broken off</span>}
+      {isLast && entry.status === "failed" && <span className="messageFailed">Interrupted</span>}
       {isLast && !streaming && <MessageFacts entry={entry} />}
     </article>
   );
@@ -39,7 +39,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
 const SHOWN = 2000;
 
 function Prompt({ entry }: { entry: MessageEntry }) {
-  const { ownTurns } = useWorkspace();
+  const { ownTurns } = useConversation().connection;
   const [whole, setWhole] = useState(false);
   const origin = originOf(entry, isOwn(useObserved(ownTurns), entry));
   const cut = !whole && entry.text.length > SHOWN * 1.5;
@@ -62,7 +62,7 @@ function Prompt({ entry }: { entry: MessageEntry }) {
 
 /** Who sent a prompt, unless it was sent from this browser. */
 function originOf(entry: MessageEntry, own: boolean): string | null {
-  if (entry.source === "agent") return "Typed into the agent";
+  if (entry.source === "agent") return "Typed in the agent";
   return own ? null : "Another client";
 }
 

@@ -1,5 +1,5 @@
 /** How a request ended, in words. */
-import type { PermissionEntry, StatusEntry } from "sdk/transcript";
+import type { PermissionEntry, StatusEntry } from "sandbox-agentd";
 import { asRecord } from "./record.js";
 
 const OUTCOMES = { requested: "", accept: "Allowed once", accept_for_session: "Allowed for this session", reject: "Rejected" } as const;

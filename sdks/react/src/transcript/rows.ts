@@ -1,6 +1,5 @@
 /** Which entries of a transcript are shown, in which order and how deep. Tested on every recording. */
-import { TOOL_REQUEST } from "sdk/requests";
-import type { Entry, MessageEntry, PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
+import { type Entry, type MessageEntry, type PermissionEntry, type StatusEntry, TOOL_REQUEST, type ToolEntry } from "sandbox-agentd";
 import { type Piece, Pieces } from "./pieces.js";
 import { asRecord } from "./record.js";
 
@@ -16,9 +15,9 @@ export interface Row {
   readonly isLast: boolean;
   /** The result of a sub-agent: it follows the steps that led to it. */
   readonly isResult: boolean;
-  /** What was decided about a call, told in the call's own row. */
+  /** What was decided about a call, shown in the row of the call. */
   readonly decision: PermissionEntry | null;
-  /** How a client answered a call of its tool, told there as well. */
+  /** How a client answered a call of its tool, shown there too. */
   readonly answer: StatusEntry | null;
   /** It follows a row of its kind, closely. */
   readonly isTight: boolean;
@@ -50,6 +49,8 @@ export interface Shown {
   readonly unfolded: ReadonlySet<string>;
   /** Also statuses that are for machines. */
   readonly showAll: boolean;
+  /** Leave out what waits for an answer: it is shown elsewhere. */
+  readonly asksElsewhere?: boolean;
   /** Requests that have something to say besides how they ended, by their ids. */
   readonly apart?: ReadonlySet<string>;
 }
@@ -58,17 +59,17 @@ export interface Shown {
 export class Rows {
   #pieces = new Map<string, Pieces>();
 
-  of(entries: readonly Entry[], { unfolded, showAll, apart = new Set() }: Shown): Row[] {
+  of(entries: readonly Entry[], { unfolded, showAll, asksElsewhere = false, apart = new Set() }: Shown): Row[] {
     const rows: Row[] = [];
     const { decisions, answers } = endedRequests(entries, apart);
-    const told = new Set<Entry>([...decisions.values(), ...answers.values()]);
+    const merged = new Set<Entry>([...decisions.values(), ...answers.values()]);
     const push = (row: Row) => {
       const before = rows.at(-1);
       rows.push({ ...row, isTight: before !== undefined && isStep(before) && isStep(row) && before.depth === row.depth });
     };
     const collect = (level: readonly Entry[], depth: number) => {
       for (const entry of level) {
-        if (!isShown(entry, showAll) || told.has(entry)) continue;
+        if (!isShown(entry, showAll) || merged.has(entry) || (asksElsewhere && asks(entry))) continue;
         if (entry.kind === "message" && entry.role !== "user") this.#message(entry, depth).forEach(push);
         else if (entry.kind === "tool") tool(entry, depth);
         else push({ ...WHOLE, key: entry.id, entry, depth });
@@ -113,7 +114,7 @@ export function asks(entry: Entry): boolean {
   return (entry.kind === "permission" || entry.kind === "question") && entry.state === "requested";
 }
 
-/** Requests that have ended, by their calls. Where a call asked twice, the last is told in its row. */
+/** Requests that have ended, by their calls. Where a call asked twice, the last one is shown in its row. */
 function endedRequests(entries: readonly Entry[], apart: ReadonlySet<string>) {
   const calls = new Set<string>();
   const decisions = new Map<string, PermissionEntry>();

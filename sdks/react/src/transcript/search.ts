@@ -1,5 +1,5 @@
 /** Finds words in a transcript: in what is folded, and in what is not drawn because it is out of sight. */
-import type { Entry } from "sdk/transcript";
+import type { Entry } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { type Row, Rows } from "./rows.js";
 
@@ -63,10 +63,14 @@ function textOf({ entry, piece, isResult, decision }: Row): string {
   }
 }
 
+/** The names that the style sheet knows. */
+const FOUND = "sandbox-agent-found";
+const FOUND_HERE = "sandbox-agent-found-here";
+
 /** Marks the words wherever they are drawn below an element; browsers that cannot are left as they are. */
 export function mark(box: HTMLElement, words: string, current: string | null): void {
   if (!("highlights" in CSS)) return;
-  CSS.highlights.clear();
+  for (const name of [FOUND, FOUND_HERE]) CSS.highlights.delete(name);
   const wanted = words.trim().toLowerCase();
   if (!wanted) return;
   const [all, here] = [new Highlight(), new Highlight()];
@@ -81,6 +85,6 @@ export function mark(box: HTMLElement, words: string, current: string | null): v
       (row?.dataset.key === current ? here : all).add(range);
     }
   }
-  CSS.highlights.set("found", all);
-  CSS.highlights.set("found-here", here);
+  CSS.highlights.set(FOUND, all);
+  CSS.highlights.set(FOUND_HERE, here);
 }

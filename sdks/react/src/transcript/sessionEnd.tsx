@@ -1,5 +1,5 @@
 /** The last card of a session that has ended: why, and what the agent left on stderr. */
-import type { SessionEndedEntry } from "sdk/transcript";
+import type { SessionEndedEntry } from "sandbox-agentd";
 import { Icon } from "../parts/icon.js";
 import { StderrView } from "./stderrView.js";
 

@@ -1,5 +1,5 @@
 /** A fact about the session, in one quiet line; a plan is shown as a list. */
-import type { StatusEntry } from "sdk/transcript";
+import type { StatusEntry } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { Foldable, type Fold } from "./foldable.js";
 import { Json } from "./json.js";

@@ -1,5 +1,5 @@
 /** What an agent wrote to stderr before it ended: all of it, or its two ends. */
-import type { Stderr } from "sdk/events";
+import type { Stderr } from "sandbox-agentd";
 import { Terminal } from "./terminal.js";
 
 export function StderrView({ stderr }: { stderr: Stderr }) {

@@ -1,7 +1,7 @@
 /** The steps of a plan or a todo list. */
-import { isRecord, planOf } from "sdk/plan";
-import type { PlanStep } from "sdk/transcript";
+import { planOf, type PlanStep } from "sandbox-agentd";
 import { Icon } from "../parts/icon.js";
+import { asRecord } from "./record.js";
 
 export function Steps({ steps }: { steps: readonly PlanStep[] }) {
   return (
@@ -23,5 +23,6 @@ export function Steps({ steps }: { steps: readonly PlanStep[] }) {
 
 /** The plan in a status item's data, or in the arguments of a call that makes one. */
 export function planSteps(data: unknown): readonly PlanStep[] {
-  return isRecord(data) ? planOf(data) : [];
+  const fields = asRecord(data);
+  return fields ? planOf(fields) : [];
 }

@@ -1,5 +1,5 @@
 /** What the agent thinks: folded to one line, which shows the latest words while it goes on. */
-import type { ReasoningEntry } from "sdk/transcript";
+import type { ReasoningEntry } from "sandbox-agentd";
 import { duration } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Foldable, type Fold } from "./foldable.js";

@@ -1,6 +1,6 @@
 /** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
 import { useMemo } from "react";
-import type { PermissionEntry, StatusEntry, ToolEntry } from "sdk/transcript";
+import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
 import { CodeText } from "../code/codeText.js";
 import { useNow } from "../parts/clock.js";
 import { duration, plural, pretty } from "../parts/format.js";
@@ -57,7 +57,7 @@ function ToolLine({ entry, decision, answer }: Told) {
   );
 }
 
-/** A path below the session's directory is told from there. */
+/** A path below the session's directory is shown relative to it. */
 function withoutDirectory(title: string, directory: string | null | undefined): string {
   return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
 }

@@ -1,5 +1,5 @@
 /** The end of a turn: how it ended, how long it took, what it cost. */
-import type { TurnEndedEntry } from "sdk/transcript";
+import type { TurnEndedEntry } from "sandbox-agentd";
 import { count, duration, money, share } from "../parts/format.js";
 
 const WORDS: Readonly<Record<TurnEndedEntry["stopReason"], string>> = {
@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<TurnEndedEntry["stopReason"], string>> = {
   max_tokens: "Ended: out of tokens",
   refusal: "The model refused",
   limit: "Ended: a limit was reached",
-  outcome_unknown: "The daemon was restarted in this turn: how it ended is not known",
+  outcome_unknown: "The daemon restarted during this turn: its outcome is unknown",
 };
 
 export function TurnEnd({ entry }: { entry: TurnEndedEntry }) {

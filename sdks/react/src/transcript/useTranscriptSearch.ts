@@ -1,6 +1,6 @@
 /** The state of a search in the transcript: the words, the places that have them, and the one that is shown. */
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
-import type { Entry } from "sdk/transcript";
+import type { Entry } from "sandbox-agentd";
 import { Rows } from "./rows.js";
 import { type Found, found } from "./search.js";
 

@@ -76,8 +76,6 @@ class TurnState:
         self.texts: set[str] = set()
         """The prompts of this turn: a compaction may repeat them."""
         self.usage: Usage | None = None
-        self.model: str | None = None
-        """The message that answers."""
         self.answered = False
         """The server has finished the command of this turn: its next `idle` is the end."""
         self.lost = False
@@ -113,6 +111,8 @@ class OpenCodeConversation(Conversation):
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
         self.plan = Plan()
+        self.model: str | None = None
+        """The model of its last answer."""
         self.windows: Mapping[str, int] = {}
         """The context window sizes of models."""
         self.allow: Callable[[str], None] = lambda key: None
@@ -241,8 +241,8 @@ class OpenCodeConversation(Conversation):
     def message_began(self, message: AssistantMessage) -> None:
         self.wake()
         if message.modelID and not message.summary:
-            self.turn.model = f"{message.providerID}/{message.modelID}"
-            self.scribe.uses(model=self.turn.model)
+            self.model = f"{message.providerID}/{message.modelID}"
+            self.scribe.uses(model=self.model)
         self.turn.running.add(message.id)
         self.turn.busy = True
         self.turn.idle = False
@@ -275,7 +275,7 @@ class OpenCodeConversation(Conversation):
             self.turn.idled = True
 
     def add_usage(self, step: StepFinish, *, of_sub_agent: bool) -> None:
-        tokens, model = step.tokens, self.turn.model
+        tokens, model = step.tokens, self.model
         spent = Usage(
             input_tokens=round(tokens.input + tokens.cache.read + tokens.cache.write),
             output_tokens=round(tokens.output + tokens.reasoning),

@@ -16,7 +16,17 @@ from msgspec import Struct, structs
 
 from ...schema.items import ContentPart, FileRef
 from ...schema.world import FileState, World
-from ..diffs import DoesNotFit, Names, ParsedDiff, diff_of_files, names_in, read_diffs, same_lines, text_of
+from ..diffs import (
+    CONTEXT,
+    DoesNotFit,
+    Names,
+    ParsedDiff,
+    diff_of_files,
+    names_in,
+    read_diffs,
+    same_lines,
+    text_of,
+)
 
 MAX_FILES = 32
 """How many files of one call we read."""
@@ -143,12 +153,14 @@ class Changes:
         before = self._seen.get(key, {}).get(path)
         others = [seen for other, seen in self._seen.items() if other != key and path in seen]
         try:
-            before, after = _settled(reported, before, after, bool(others))
+            before, after, context = _settled(reported, before, after, bool(others))
         except UnicodeDecodeError:
             return None  # not text
         for seen in others:
             seen[path] = after  # they come next, and this is the state they find
-        return diff_of_files(names, before, after) if before is not None else None
+        diff = diff_of_files(names, before, after, context) if before is not None else None
+        # The file was read too late, and other calls have changed the lines around this change since.
+        return diff or (reported.written(names) if reported and b"\r" not in (after.data or b"") else None)
 
     def _whole(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self.directory, path))
@@ -156,13 +168,16 @@ class Changes:
 
 def _settled(
     reported: ParsedDiff | None, before: FileState | None, after: FileState, concurrent: bool
-) -> tuple[FileState | None, FileState]:
-    """The states before and after a change, from what we read and what the agent reported.
+) -> tuple[FileState | None, FileState, int]:
+    """The states before and after a change, from what we read and what the agent reported, and how many lines
+    around the change are certain.
 
-    `concurrent`: other calls are changing the same file, and may have done so before we read it.
+    `concurrent`: other calls are changing the same file. They may have done so before we read it, even if we
+    have not heard of them yet: then the file also differs in other places.
     """
     if reported is None:
-        return before, after
+        return before, after, CONTEXT
+    was = _before(reported, after)
     if before is not None:
         try:
             made = reported.after(text_of(before))
@@ -170,18 +185,25 @@ def _settled(
             pass
         else:
             if same_lines(made, text_of(after)):
-                return before, after
-            if concurrent:
-                return before, _state(made, after)
+                return before, after, CONTEXT
+            is_late = same_lines(text_of(before), text_of(after))
+            if concurrent or (was is not None and not is_late):
+                return before, _state(made, after), CONTEXT
         if reported.created and before.data and not (after.data or b"").startswith(before.data):
-            return before, after  # the file existed: the agent only says that it wrote all of it
+            return before, after, CONTEXT  # the file existed: the agent only says that it wrote all of it
+    if was is None or (before is not None and same_lines(text_of(was), text_of(before))):
+        return before, after, CONTEXT
+    if was.data is not None and before is not None:
+        was = structs.replace(was, is_executable=before.is_executable)
+    return was, after, reported.context
+
+
+def _before(reported: ParsedDiff, after: FileState) -> FileState | None:
+    """The state before a change, according to the report alone; None if it does not fit the file."""
     try:
-        was = reported.before(text_of(after))
+        return _state(reported.before(text_of(after)), after)
     except DoesNotFit:
-        return before, after
-    if before is not None and same_lines(was, text_of(before)):
-        return before, after
-    return _state(was, before or after), after
+        return None
 
 
 def _state(text: str | None, like: FileState) -> FileState:

@@ -45,7 +45,9 @@ class AsyncTerminal(AsyncGuard):
         from websockets.exceptions import InvalidHandshake, InvalidStatus
 
         address = await self._transport.address()
-        headers = {} if address.token is None else {"Authorization": f"Bearer {address.token}"}
+        headers = dict(address.headers)
+        if address.token is not None:
+            headers["Authorization"] = f"Bearer {address.token}"
         url = (
             f"ws{address.endpoint.removeprefix('http')}/v1/processes/{segment(self._process_id)}/terminal/ws"
         )

@@ -25,9 +25,10 @@ from ..failures import (
     error_of_answer,
 )
 from ..frames import END, Frame, FrameReader
+from ..hosted import Hosted
 from ..raw import record
 from ..retry import Patience, Retry
-from ..waiting import in_thread
+from ..waiting import in_loop, in_thread
 from ..waits import TIMER_SECONDS, DeadlinePassed
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class AsyncTransport:
 
     def __init__(
         self,
-        target: Address | Child,
+        target: Address | Child | Hosted,
         *,
         http: httpx2.AsyncClient | None = None,
         timeout: float | None = None,
@@ -208,6 +209,8 @@ class AsyncTransport:
 
     async def address(self) -> Address:
         """The daemon's address. Waits for a daemon that this program started."""
+        if isinstance(self._target, Hosted):
+            return await in_loop(self._target.start())
         if self._address is None:
             assert isinstance(self._target, Child)
             deadline = time.monotonic() + START_SECONDS
@@ -225,6 +228,8 @@ class AsyncTransport:
             await self._http.aclose()
         if isinstance(self._target, Child):
             await in_thread(self._target.stop)
+        if isinstance(self._target, Hosted):
+            await in_loop(self._target.close())
 
     async def _ready(self) -> tuple[httpx2.AsyncClient, Address]:
         if self._is_closed:
@@ -235,7 +240,7 @@ class AsyncTransport:
         return self._http, address
 
     def _headers(self, address: Address, call: Call) -> Mapping[str, str]:
-        ours = {"User-Agent": f"{self._program}/{__version__}"}
+        ours = {**address.headers, "User-Agent": f"{self._program}/{__version__}"}
         if address.token is not None:
             ours["Authorization"] = f"Bearer {address.token}"
         return {**ours, **call.headers}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from ...errors import StreamError
+from ...errors import InvalidRequest, StreamError
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
 from ...schema.processes import ProcessRun
@@ -22,9 +22,11 @@ from ..child import Child, child_of_program
 from ..discovery import find_address
 from ..failures import error_of, unreadable
 from ..function_tool import FunctionTool, ToolSource
+from ..hosted import Hosted
 from ..raw import RawResponse, raw_response, recording
 from ..retry import Retry
 from ..toolbox import Toolboxes, tools_from
+from ..waiting import in_own_loop
 from .operations import Operations
 from .session import Session
 from .stream import frames
@@ -32,6 +34,8 @@ from .transport import VERSION_HEADER, Transport
 
 if TYPE_CHECKING:
     import httpx2
+
+    from ...providers.provider import Provider
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -42,7 +46,7 @@ class SandboxAgent(Operations):
 
     def __init__(
         self,
-        target: Address | Child,
+        target: Address | Child | Hosted,
         *,
         timeout: float | None = None,
         http: httpx2.Client | None = None,
@@ -51,6 +55,7 @@ class SandboxAgent(Operations):
         on_question: OnQuestion | None = None,
     ) -> None:
         super().__init__()
+        self._hosted = target if isinstance(target, Hosted) else None
         self.transport = Transport(target, http=http, timeout=timeout, retry=retry)
         self.on_permission = on_permission
         self.on_question = on_question
@@ -90,6 +95,8 @@ class SandboxAgent(Operations):
     def start(
         cls,
         *,
+        sandbox: Provider | None = None,
+        name: str | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         flags: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
@@ -101,14 +108,27 @@ class SandboxAgent(Operations):
     ) -> Self:
         """A client with its own daemon, on a free port and with a random token. The daemon ends with this program, however that ends.
 
+        - `sandbox`: Where to run the daemon instead, e.g. `E2BProvider()` of `sandbox_agent.providers`. The sandbox is created
+          or found when the client is first used.
+        - `name`: The name of the sandbox. It is found and resumed if it exists, and outlives `close()`. Without a name you get
+          a new sandbox, which `close()` deletes.
         - `data_dir`: Data directory; the default one if absent. No other daemon may use it at the same time.
         - `flags`: More flags of `sandbox-agent server`, e.g. `["--no-bypass"]`.
         - `env`: Environment variables for the daemon and its agents, in addition to those of this program.
 
         The other parameters are those of `connect()`.
         """
+        target: Child | Hosted
+        if sandbox is not None:
+            if data_dir is not None:
+                raise InvalidRequest("`data_dir` is a directory of this machine: leave it out, or `sandbox`")
+            target = Hosted(sandbox, name, flags, env)
+        elif name is not None:
+            raise InvalidRequest("`name` is the name of a sandbox: give `sandbox`, too")
+        else:
+            target = child_of_program(data_dir, flags, env)
         return cls(
-            child_of_program(data_dir, flags, env),
+            target,
             timeout=timeout,
             http=http,
             retry=retry,
@@ -126,8 +146,31 @@ class SandboxAgent(Operations):
         self.close()
 
     def close(self) -> None:
-        """Close the connections, and stop the daemon if `start()` started it."""
+        """Close the connections, and stop the daemon if `start()` started it. A sandbox is deleted unless you gave it a name."""
         self.transport.close()
+
+    @property
+    def sandbox_name(self) -> str | None:
+        """The name of the sandbox of `start(sandbox=...)`."""
+        return self._hosted.name if self._hosted else None
+
+    def pause(self) -> None:
+        """Stop the sandbox and keep its files. `start()` with the same `name` resumes it."""
+        hosted = self._in_sandbox()
+        if hosted.is_temporary:
+            raise InvalidRequest(
+                "a sandbox without a name cannot be found again: give start() a `name` to pause and resume it"
+            )
+        in_own_loop(hosted.pause())
+
+    def kill(self) -> None:
+        """Delete the sandbox with its files."""
+        in_own_loop(self._in_sandbox().kill())
+
+    def _in_sandbox(self) -> Hosted:
+        if self._hosted is None:
+            raise InvalidRequest("this client has no sandbox: it comes from start(sandbox=...)")
+        return self._hosted
 
     def address(self) -> Address:
         """The daemon's address and token, e.g. to open the inspector."""

@@ -26,9 +26,10 @@ from ..failures import (
     error_of_answer,
 )
 from ..frames import END, Frame, FrameReader
+from ..hosted import Hosted
 from ..raw import record
 from ..retry import Patience, Retry
-from ..waiting import at_once
+from ..waiting import at_once, in_own_loop
 from ..waits import TIMER_SECONDS, DeadlinePassed
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Transport:
 
     def __init__(
         self,
-        target: Address | Child,
+        target: Address | Child | Hosted,
         *,
         http: httpx2.Client | None = None,
         timeout: float | None = None,
@@ -209,6 +210,8 @@ class Transport:
 
     def address(self) -> Address:
         """The daemon's address. Waits for a daemon that this program started."""
+        if isinstance(self._target, Hosted):
+            return in_own_loop(self._target.start())
         if self._address is None:
             assert isinstance(self._target, Child)
             deadline = time.monotonic() + START_SECONDS
@@ -226,6 +229,8 @@ class Transport:
             self._http.close()
         if isinstance(self._target, Child):
             at_once(self._target.stop)
+        if isinstance(self._target, Hosted):
+            in_own_loop(self._target.close())
 
     def _ready(self) -> tuple[httpx2.Client, Address]:
         if self._is_closed:
@@ -236,7 +241,7 @@ class Transport:
         return self._http, address
 
     def _headers(self, address: Address, call: Call) -> Mapping[str, str]:
-        ours = {"User-Agent": f"{self._program}/{__version__}"}
+        ours = {**address.headers, "User-Agent": f"{self._program}/{__version__}"}
         if address.token is not None:
             ours["Authorization"] = f"Bearer {address.token}"
         return {**ours, **call.headers}

@@ -7,9 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...errors import ERRORS, URN, SandboxAgentError
-from ...ops import OPERATIONS
-from ...ops.operation import Content, Handler, Stream
+from ...ops.operation import Content, Stream
 from ...runtime.daemon import Daemon
 from ...schema.answers import (
     Commands,
@@ -25,6 +23,7 @@ from ...schema.features import Command
 from ...schema.inputs import Attachment, Reply
 from ...schema.options import Choices
 from ...schema.sessions import SessionInfo
+from ..calling import call, require_started
 from ..inlet import inlet_of
 from .operations import Changes, Message, NewSession
 
@@ -41,11 +40,7 @@ class LocalOperations:
         created: CreatedSession = await self._call(
             name, agent=session.agent, directory=session.directory, mcp=session.mcp, **named
         )
-        if not created.healthy:
-            problem = created.error or {}
-            kind = ERRORS.get(str(problem.get("type")).removeprefix(URN), SandboxAgentError)
-            raise kind(str(problem.get("detail")), sessionId=created.session_id)
-        return created.session_id
+        return require_started(created).session_id
 
     async def get(self, session_id: str) -> SessionInfo:
         info: SessionInfo = await self._call("sessions.get", session_id=session_id)
@@ -131,8 +126,4 @@ class LocalOperations:
                         yield decode_event(frame.data)
 
     async def _call(self, operation_name: str, /, **values: object) -> Any:
-        """Call an operation as a request would, with the same checks."""
-        operation = OPERATIONS[operation_name]
-        handler: Handler = operation.handler
-        given = {field: value for field, value in values.items() if value is not None}
-        return await handler(self._daemon, operation.parse(given, strict=True))
+        return await call(self._daemon, operation_name, **values)

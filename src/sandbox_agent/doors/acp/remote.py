@@ -23,7 +23,6 @@ from ...errors import (
     MethodNotAllowed,
     NotFound,
     RateLimited,
-    UnsupportedMediaType,
 )
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
@@ -202,10 +201,7 @@ def _wants_stream(request: DoorRequest) -> bool:
 
 async def _json_body(request: DoorRequest) -> bytes:
     """A single JSON object."""
-    media = request.header(b"content-type").partition(";")[0].strip().lower()
-    if media != "application/json":
-        raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
-    frame = await request.body()
+    frame = await request.json_body()
     try:
         message = _outline(frame)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ...errors import ERRORS, URN, InvalidRequest, PermissionDenied, SandboxAgentError, SessionAlreadyExists
+from ...errors import InvalidRequest, PermissionDenied, SessionAlreadyExists
 from ...ops.delegation import Order, find_below, list_below, send_below, start_below
 from ...ops.sessions import (
     ListSessions,
@@ -20,8 +20,8 @@ from ...ops.sessions import (
     list_sessions,
 )
 from ...runtime.daemon import Daemon
-from ...schema.answers import CreatedSession
 from ...schema.sessions import SessionInfo
+from ..calling import require_started
 from .tools import Run
 
 
@@ -75,7 +75,7 @@ class Client:
             permission_mode=given.permission_mode or "default",
         )
         try:
-            _require_healthy(await create_session(self._daemon, session_id, settings))
+            require_started(await create_session(self._daemon, session_id, settings))
         except SessionAlreadyExists:
             if key is None:
                 raise
@@ -117,7 +117,7 @@ class SessionAgent:
             session_id, given.prompt, given.agent, given.directory, given.model, given.permission_mode
         )
         created, accepted = await start_below(self._daemon, self._session_id, order)
-        _require_healthy(created)
+        require_started(created)
         assert accepted is not None  # a healthy session has got its message
         return Sent(accepted.turn_id, 0)
 
@@ -137,10 +137,3 @@ class SessionAgent:
         raise PermissionDenied(
             "people answer the permissions and questions of sessions that an agent has started: call `wait`"
         )
-
-
-def _require_healthy(created: CreatedSession) -> None:
-    if not created.healthy:
-        problem = created.error or {}
-        kind = ERRORS.get(str(problem.get("type")).removeprefix(URN), SandboxAgentError)
-        raise kind(str(problem.get("detail")), sessionId=created.session_id)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import msgspec
 
 from ...agents.jsonrpc import Call, RpcError, read
-from ...errors import InvalidRequest, MethodNotAllowed, UnsupportedMediaType
+from ...errors import InvalidRequest, MethodNotAllowed
 from ...ops.delegation import Lines
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
@@ -47,16 +47,14 @@ class McpDoor:
         )
 
     async def _post(self, request: DoorRequest) -> DoorAnswer | Stream:
-        media = request.header(b"content-type").partition(";")[0].strip().lower()
-        if media != "application/json":
-            raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
+        frame = await request.json_body()
         key = request.header(IDEMPOTENCY_KEY) or None
         if key is not None and len(key) > MAX_KEY:
             raise InvalidRequest(
                 f"`Idempotency-Key` has more than {MAX_KEY} characters", field="Idempotency-Key"
             )
         try:
-            call = read(await request.body())
+            call = read(frame)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidRequest(f"the body is not a JSON-RPC message: {error}") from None
         if not isinstance(call, Call):

@@ -11,7 +11,7 @@ from ...errors import InvalidRequest, MethodNotAllowed, NotFound, SessionNotFoun
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
 from ..exchange import DoorAnswer, DoorRequest
-from . import history, reading
+from . import history, reading, references
 from .chat import completion
 from .ids import TurnName, seconds, turn_of
 from .intake import Begun, Intake, Wanted, identity_of, is_ours
@@ -46,20 +46,28 @@ class Door:
     async def _list_models(self, request: DoorRequest, gone: Gone) -> DoorAnswer:
         return _json(await list_models(self._operations))
 
+    async def _get_model(self, request: DoorRequest, gone: Gone, id: str) -> DoorAnswer:
+        for entry in (await list_models(self._operations)).data:
+            if entry.id == id:
+                return _json(entry)
+        raise NotFound(f"there is no model {id[:200]}", field="model")
+
     # -- responses ----------------------------------------------------------------------------
 
     async def _create_response(self, request: DoorRequest, gone: Gone) -> DoorAnswer | Stream:
         given, body = await read(request, NewResponse)
         given.check()
         single = (InputMessage("user", given.input),) if isinstance(given.input, str) else given.input
+        told = await references.resolve(self._operations, single, "input")
         begun = await self._intake.begin(
             Wanted(
                 identity_of(request, body),
                 given.model,
-                single,
+                told.messages,
                 "input",
                 instructions=given.instructions,
                 previous=_previous(given.previous_response_id),
+                referenced=told.latest,
                 permission_mode=request.header(b"x-permission-mode") or None,
                 directory=_directory(request),
             )
@@ -137,6 +145,7 @@ class Door:
 Handler = Callable[..., Awaitable[DoorAnswer | Stream]]
 ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("GET", re.compile("models"), Door._list_models),
+    ("GET", re.compile("models/(.+)"), Door._get_model),
     ("POST", re.compile("responses"), Door._create_response),
     ("GET", re.compile("responses/([^/]+)"), Door._get_response),
     ("POST", re.compile("responses/([^/]+)/cancel"), Door._cancel_response),

@@ -20,15 +20,13 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from ...errors import (
-    ERRORS,
-    URN,
-    Internal,
     InvalidRequest,
     NotFound,
     SessionAlreadyExists,
     SessionNotFound,
 )
 from ...schema.sessions import SessionInfo
+from ..calling import require_started
 from ..exchange import DoorRequest
 from . import history
 from .history import FoundTurn
@@ -100,6 +98,8 @@ class Wanted(Struct, frozen=True):
     """The member of the request that has the messages."""
     instructions: str | None = None
     previous: TurnName | None = None
+    referenced: TurnName | None = None
+    """The turn of the last item that the messages name. They also contain what came before it."""
     session_id: str | None = None
     permission_mode: str | None = None
     directory: str | None = None
@@ -144,6 +144,11 @@ class Intake:
     async def _begin(self, wanted: Wanted) -> Begun:
         if wanted.previous is not None:
             return await self._continue(wanted, wanted.previous)
+        if wanted.referenced is not None:
+            try:
+                return await self._continue(wanted, wanted.referenced)
+            except Diverged:
+                pass  # the client went back, or to another agent: a new session is told what was said
         if wanted.session_id is None:
             return await self._begin_new(wanted)
         try:
@@ -206,9 +211,7 @@ class Intake:
             )
         except SessionAlreadyExists:
             return  # two requests at once: the other one was first
-        if created.error is not None:
-            kind = ERRORS.get(str(created.error.get("type")).removeprefix(URN), Internal)
-            raise kind(str(created.error.get("detail")), sessionId=session_id)
+        require_started(created)
 
     # -- in a session that exists -------------------------------------------------------------
 
@@ -244,8 +247,10 @@ class Intake:
                 newest, newer = await self._newer(previous)
             except SessionNotFound:
                 raise _unknown(previous) from None
+            if wanted.previous is None and wanted.model.partition("/")[0] != info.agent:
+                raise Diverged("the conversation goes on with another agent", field="model")
             if newest is None or newer is None:
-                return await self._send_next(wanted, info, wanted.prompt())
+                return await self._send_next(wanted, info, wanted.prompt(only_new=wanted.previous is None))
         if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:
             return Begun(TurnName(info.session_id, newer.turn_id), newer.after)
         raise _fork(previous, TurnName(info.session_id, newest.turn_id))
@@ -281,8 +286,12 @@ def _unknown(previous: TurnName) -> NotFound:
     return NotFound(f"no response {previous.response_id}", field="previous_response_id")
 
 
-def _fork(previous: TurnName, latest: TurnName) -> InvalidRequest:
-    return InvalidRequest(
+class Diverged(InvalidRequest):
+    """The request does not continue the latest response of its session."""
+
+
+def _fork(previous: TurnName, latest: TurnName) -> Diverged:
+    return Diverged(
         f"{previous.response_id} is not the latest response of its session, and an agent's conversation cannot be forked: "
         f"continue with {latest.response_id} or start a new one",
         field="previous_response_id",

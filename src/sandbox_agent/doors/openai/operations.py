@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ...ops import OPERATIONS
 from ...runtime.daemon import Daemon
 from ...schema.answers import (
     AgentInfo,
@@ -23,6 +22,7 @@ from ...schema.answers import (
 )
 from ...schema.inputs import Attachment
 from ...schema.sessions import SessionInfo
+from ..calling import call
 from ..inlet import Inlet, inlet_of
 
 SESSIONS = 1000
@@ -36,10 +36,7 @@ class Operations:
         return self._daemon.spawn(work)
 
     async def _call(self, operation_name: str, /, **values: object) -> Any:
-        """A request for an operation, validated like any other. Absent values are left out."""
-        operation = OPERATIONS[operation_name]
-        given = {field: value for field, value in values.items() if value is not None}
-        return await operation.handler(self._daemon, operation.parse(given, strict=True))
+        return await call(self._daemon, operation_name, **values)
 
     # -- agents -------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ...errors import InvalidRequest, UnsupportedMediaType, found_by_validation
+from ...errors import InvalidRequest, found_by_validation
 from ..exchange import DoorRequest
 
 Body = TypeVar("Body", bound=Struct)
@@ -39,6 +39,7 @@ class InputMessage(Struct, frozen=True):
     role: str = ""
     content: str | tuple[Part, ...] | None = None
     type: str = "message"
+    id: str | None = None
 
 
 class Format(Struct, frozen=True):
@@ -107,10 +108,7 @@ NO_SCHEMA = "an agent answers in text: no other format can be required"
 
 async def read(request: DoorRequest, type: type[Body]) -> tuple[Body, bytes]:
     """The body, decoded and as it was sent."""
-    media = request.header(b"content-type").partition(";")[0].strip().lower()
-    if media != "application/json":
-        raise UnsupportedMediaType("send the body with `Content-Type: application/json`")
-    body = await request.body()
+    body = await request.json_body()
     try:
         return msgspec.json.decode(body, type=type), body
     except msgspec.ValidationError as error:

@@ -207,8 +207,8 @@ class Turn:
         yield from self._close(item_id, "completed")
 
     def _add(self, item_id: str, *, is_reasoning: bool) -> Iterator[shapes.StreamEvent]:
-        own = item_id.rpartition("_")[2]
-        part = _Part(f"{'rs' if is_reasoning else 'msg'}_{own}", self._count, is_reasoning, [])
+        id = self._name.item_id("rs" if is_reasoning else "msg", item_id)
+        part = _Part(id, self._count, is_reasoning, [])
         self._open[item_id] = part
         self._count += 1
         empty = Reasoning(part.id) if is_reasoning else Message(part.id, "in_progress")

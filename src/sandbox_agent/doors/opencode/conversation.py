@@ -10,7 +10,7 @@ from ...errors import InvalidRequest, NotFound, SessionNotFound
 from ...schema.sessions import SessionInfo
 from . import history
 from .choosing import Choice, ChosenModel, create_session
-from .diffs import diffs_of
+from .diffs import diffs_of, diffs_of_message
 from .door import Door
 from .ids import draft_id, drafted_at, milliseconds, owner_of
 from .request import Request, route
@@ -170,20 +170,37 @@ async def todo(door: Door, request: Request) -> tuple[Todo, ...]:
 
 @route("GET", "/session/{id}/diff")
 async def diff(door: Door, request: Request) -> list[FileDiff]:
-    """What the session changed since it began. There is no list for each message."""
+    """What the session changed since it began, or one of its messages."""
     info = await owner(door.operations, request.path["id"])
-    if info is None or "messageID" in request.query:
+    if info is None:
         return []
+    if message := request.query.get("messageID"):
+        return await diffs_of_message(door.operations, facts_of(info, door.catalogue), message)
     door.looked_at.add(info.session_id)
     return await diffs_of(door.operations, info.session_id)
+
+
+@route("GET", "/vcs/diff")
+async def diff_of_directory(door: Door, request: Request) -> list[FileDiff]:
+    """What the latest session of the directory changed. The terminal interface does not say which session it shows."""
+    here = [info async for info in door.operations.sessions() if info.directory == request.directory]
+    if not here:
+        return []
+    latest = max(here, key=lambda info: info.updated_at)
+    return await diffs_of(door.operations, latest.session_id)
 
 
 # -- what our sessions cannot do --------------------------------------------------------------
 
 
-@route("POST", "/session/{id}/revert", "/session/{id}/unrevert", hides_errors=True)
+@route("POST", "/session/{id}/revert", hides_errors=True)
 async def revert(door: Door, request: Request) -> Any:
     raise InvalidRequest("undo is not available: an agent cannot forget a message")
+
+
+@route("POST", "/session/{id}/unrevert", hides_errors=True)
+async def unrevert(door: Door, request: Request) -> Any:
+    raise InvalidRequest("redo is not available: nothing was undone")
 
 
 @route("POST", "/session/{id}/fork", hides_errors=True)
@@ -205,3 +222,8 @@ async def shell(door: Door, request: Request) -> Any:
 @route("POST", "/session/{id}/init")
 async def init(door: Door, request: Request) -> Any:
     raise InvalidRequest("ask the agent to write AGENTS.md")
+
+
+@route("POST", "/experimental/project/{id}/copy/refresh")
+async def move(door: Door, request: Request) -> Any:
+    raise InvalidRequest("a session cannot be moved: its agent stays in its directory")

@@ -1,4 +1,4 @@
-"""What a session changed in its directory, as clients list it, and again after each turn."""
+"""What a session or one of its turns changed, as clients list it, and again after each turn."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
+from typing import Literal
 
 import msgspec
 
+from ...agents.diffs import changed_lines
 from ...errors import SandboxAgentError
+from ...schema.events import ItemCompleted
+from ...schema.items import FileRef
 from ..inlet import Frame, Inlet
+from . import history
 from .operations import Operations
 from .shapes import DiffChanged, FileDiff
+from .thread import Facts
+from .transcript import Transcript
 
 DIFF = "diff"
 """The name of the frame."""
@@ -21,10 +28,11 @@ MAX_LOOKED_AT = 256
 
 
 async def diffs_of(operations: Operations, session_id: str) -> list[FileDiff]:
+    """What a session changed in its directory since it began."""
     changes = await operations.changes(session_id)
     return [
         FileDiff(
-            file=os.path.join(changes.directory, file.path),
+            file=file.path,
             patch=file.diff or "",
             additions=file.additions or 0,
             deletions=file.deletions or 0,
@@ -32,6 +40,30 @@ async def diffs_of(operations: Operations, session_id: str) -> list[FileDiff]:
         )
         for file in changes.files
     ]
+
+
+async def diffs_of_message(operations: Operations, facts: Facts, message_id: str) -> list[FileDiff]:
+    """What the turn of a message changed, as its agent reported it: all patches of a file, one after the other."""
+    transcript = Transcript(facts)
+    patches: dict[str, list[str]] = {}
+    async with aclosing(history.events(operations, facts.session_id)) as events:
+        async for event in events:
+            transcript.take(event)
+            if transcript.main.user_id == message_id and isinstance(event.data, ItemCompleted):
+                for part in event.data.item.content:
+                    if isinstance(part, FileRef) and part.diff is not None and part.action != "read":
+                        patches.setdefault(part.to or part.path, []).append(part.diff)
+    return [_reported(os.path.relpath(path, facts.directory), texts) for path, texts in patches.items()]
+
+
+def _reported(path: str, diffs: list[str]) -> FileDiff:
+    patch = "".join(diffs)
+    additions, deletions = changed_lines(patch)
+    is_new, is_gone = diffs[0].startswith("--- /dev/null"), "\n+++ /dev/null" in diffs[-1]
+    status: Literal["added", "modified", "deleted"] = (
+        "deleted" if is_gone else "added" if is_new else "modified"
+    )
+    return FileDiff(file=path, patch=patch, additions=additions, deletions=deletions, status=status)
 
 
 class LookedAt:

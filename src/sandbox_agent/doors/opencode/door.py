@@ -27,7 +27,6 @@ class Door:
     def __init__(self, daemon: Daemon) -> None:
         self.operations = Operations(daemon)
         self.catalogue = Catalogue(self.operations)
-
         self.readers = Readers()
         self.looked_at = LookedAt()
 

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from ...schema.events import decode_event
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from ...schema.events import Event, decode_event
 from .operations import Operations
 from .thread import Facts
 from .transcript import Transcript
 
 
-async def read(operations: Operations, facts: Facts, most: int, until: int | None = None) -> Transcript:
-    """The transcript with its latest messages, up to an event. Pages are read one by one, so other work goes on between them."""
-    transcript = Transcript(facts, most)
+async def events(operations: Operations, session_id: str) -> AsyncGenerator[Event, None]:
+    """All events so far. Pages are read one by one, so other work goes on between them."""
+    sequence = 0
     while True:
-        page = await operations.events(facts.session_id, transcript.sequence)
+        page = await operations.events(session_id, sequence)
         for body in page.events:
             event = decode_event(bytes(body))
-            if until is not None and event.sequence > until:
-                return transcript
-            transcript.take(event)
+            sequence = event.sequence
+            yield event
         if not page.has_more:
-            return transcript
+            return
+
+
+async def read(operations: Operations, facts: Facts, most: int, until: int | None = None) -> Transcript:
+    """The transcript with its latest messages, up to an event."""
+    transcript = Transcript(facts, most)
+    async with aclosing(events(operations, facts.session_id)) as found:
+        async for event in found:
+            if until is not None and event.sequence > until:
+                break
+            transcript.take(event)
+    return transcript

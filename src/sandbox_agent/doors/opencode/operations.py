@@ -9,7 +9,6 @@ from typing import Any
 
 from ...config import Config
 from ...errors import SandboxAgentError
-from ...ops import OPERATIONS
 from ...ops.operation import Download
 from ...runtime.daemon import Daemon
 from ...schema.answers import (
@@ -29,6 +28,7 @@ from ...schema.changes import ChangeList
 from ...schema.features import Command
 from ...schema.files import SearchResult
 from ...schema.sessions import SessionInfo
+from ..calling import call
 from ..inlet import Inlet, inlet_of
 
 PAGE = 1000
@@ -47,11 +47,8 @@ class Operations:
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self._daemon.spawn(work)
 
-    async def _call(self, name: str, **values: Any) -> Any:
-        """Validated like any request; absent values are left out."""
-        operation = OPERATIONS[name]
-        given = {field: value for field, value in values.items() if value is not None}
-        return await operation.handler(self._daemon, operation.parse(given, strict=True))
+    async def _call(self, operation_name: str, /, **values: object) -> Any:
+        return await call(self._daemon, operation_name, **values)
 
     # -- agents -------------------------------------------------------------------------------
 

@@ -202,11 +202,6 @@ async def vcs(door: Door, request: Request) -> Branch:
     return Branch(branch=name if is_branch else None)
 
 
-@route("GET", "/vcs/diff")
-async def vcs_diff(door: Door, request: Request) -> None:
-    raise InvalidRequest("the changes of the whole directory are not available: a session lists its own")
-
-
 # -- files ------------------------------------------------------------------------------------
 
 

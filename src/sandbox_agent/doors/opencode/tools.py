@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ...agents.diffs import changed_lines
 from ...schema.events import PermissionMetadata
 from ...schema.items import ContentPart, FileRef, ToolCall, ToolResult
 
@@ -130,14 +131,14 @@ def tool_after(tool: Drawn, content: tuple[ContentPart, ...]) -> str:
 
 def _file(part: FileRef, directory: str) -> Input:
     kinds = {"write": "add", "delete": "delete", "move": "move"}
-    lines = (part.diff or "").splitlines()
+    additions, deletions = changed_lines(part.diff or "")
     return {
         "filePath": part.path,
         "relativePath": part.path.removeprefix(f"{directory}/"),
         "type": kinds.get(part.action, "update"),
         "patch": part.diff or "",
-        "additions": sum(line.startswith("+") and not line.startswith("+++") for line in lines),
-        "deletions": sum(line.startswith("-") and not line.startswith("---") for line in lines),
+        "additions": additions,
+        "deletions": deletions,
     }
 
 

@@ -140,6 +140,8 @@ class Transcript:
 
     def snapshot(self, since: int) -> Iterator[BusEvent]:
         """Everything that changed after a moment, for a reader that may have missed it. All of it can be repeated."""
+        for id, session in self.child_sessions.items():
+            yield BusEvent(type="session.updated", properties=SessionChanged(session_id=id, info=session))
         for thread in (self.main, *self.children.values()):
             thread.settle()
             for entry in list(thread.entries.values()):
@@ -286,7 +288,11 @@ class Transcript:
             thread = self.children[id] = Thread(id, self.facts, self._most)
             thread.out = self._out
             session = self.child_sessions[id] = child_session(self.facts, call)
-            self._emit("session.created", SessionChanged(session_id=id, info=session))
+            for change in (
+                "session.created",
+                "session.updated",
+            ):  # the terminal interface takes the second only
+                self._emit(change, SessionChanged(session_id=id, info=session))
             self._set_status(BUSY, id)
             created = self._moment
             thread.add_user(message_id(id, call.sequence, created), created, created)

@@ -1,0 +1,28 @@
+"""A coding agent in a container that is stopped between two prompts."""
+
+import os
+import sys
+import time
+
+from sandbox_agent import SandboxAgent
+from sandbox_agent.providers import DockerProvider, Provider
+
+
+def main(sandbox: Provider, agent: str) -> None:
+    name = f"example-{time.time_ns()}"
+    env = {"ANTHROPIC_API_KEY": os.environ.get("ANTHROPIC_API_KEY", "")}
+    with SandboxAgent.start(sandbox=sandbox, name=name, env=env) as client:
+        session = client.sessions.create(agent=agent)
+        print(session.prompt("hello").result().text)
+        client.pause()
+
+    # The same name finds the sandbox again, with its files and conversations.
+    with SandboxAgent.start(sandbox=sandbox, name=name, env=env) as client:
+        try:
+            print(client.session(session.id).prompt("hello again").result().text)
+        finally:
+            client.kill()
+
+
+if __name__ == "__main__":
+    main(DockerProvider(image="sandbox-agent"), sys.argv[1] if len(sys.argv) > 1 else "mock")

@@ -1,0 +1,26 @@
+/** A coding agent in a container that is stopped between two prompts. */
+import { pathToFileURL } from "node:url";
+import { SandboxAgent, type SandboxProvider } from "sandbox-agentd";
+import { docker } from "sandbox-agentd/docker";
+
+export async function main(sandbox: SandboxProvider, agent: string): Promise<void> {
+  const { ANTHROPIC_API_KEY = "" } = process.env;
+  const options = { sandbox, name: `example-${Date.now()}`, env: { ANTHROPIC_API_KEY } };
+  let client = await SandboxAgent.start(options);
+  try {
+    const session = await client.sessions.create({ agent });
+    console.log((await session.prompt("hello")).text);
+    await client.pause();
+
+    // The same name finds the sandbox again, with its files and conversations.
+    client = await SandboxAgent.start(options);
+    const again = await client.sessions.get(session.id);
+    console.log((await again.prompt("hello again")).text);
+  } finally {
+    await client.kill();
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await main(docker({ image: "sandbox-agent" }), process.argv[2] ?? "mock");
+}

@@ -1,0 +1,141 @@
+"""The React package as a stranger gets it: packed, and put into a project of its own with the example."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from ..inspector.conftest import (
+    browser,
+    chromium_address,
+    complaints,
+    context,
+    new_page,
+    pytest_runtest_setup,
+)
+
+__all__ = ["browser", "chromium_address", "complaints", "context", "new_page", "pytest_runtest_setup"]
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "sdks" / "react"
+SDK = ROOT / "sdks" / "typescript"
+EXAMPLE = ROOT / "examples" / "react"
+SECONDS = 280
+
+
+def run(*command: str | Path, folder: Path, env: dict[str, str] | None = None) -> str:
+    """What a command says; it must succeed."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the SDK and the React package as `npm pack` makes them."""
+    if shutil.which("npm") is None:
+        why = "NO npm ON THIS MACHINE: the React package is not tested"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    cache = ROOT / ".cache"
+    cache.mkdir(exist_ok=True)
+    folder = tmp_path_factory.mktemp("packed")
+    # Workers of a parallel run come here at once, and so do those of the SDK's tests.
+    with (cache / "typescript.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run("make", "--no-print-directory", "react", folder=ROOT)
+        for package in (SDK, PACKAGE):
+            run("npm", "pack", "--ignore-scripts", "--pack-destination", folder, folder=package)
+    return folder
+
+
+class Project:
+    """A project that uses the package: the example, and what it needs from the registry."""
+
+    def __init__(self, folder: Path, packed: Path, react: str = "") -> None:
+        self.folder = folder
+        shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
+        modules = folder / "node_modules"
+        # Copies, by hard links: a link to the folder would find another React beside its target.
+        shutil.copytree(PACKAGE / "node_modules", modules, copy_function=os.link, symlinks=True)
+        shutil.copytree(
+            SDK / "node_modules" / "eventsource-parser", modules / "eventsource-parser", copy_function=os.link
+        )
+        (modules / "sandbox-agentd").unlink()
+        if react:
+            for name in ("react", "react-dom"):
+                shutil.rmtree(modules / name)
+                (modules / f"{name}-{react}").rename(modules / name)
+        for name in ("sandbox-agentd", "sandbox-agentd-react"):
+            (modules / name).mkdir()
+            [tarball] = packed.glob(f"{name}-[0-9]*.tgz")
+            run("tar", "xzf", tarball, "--strip-components=1", "-C", modules / name, folder=folder)
+
+    def vite(self, daemon: str) -> Path:
+        run("node", "node_modules/vite/bin/vite.js", "build", folder=self.folder, env={"VITE_DAEMON": daemon})
+        return self.folder / "dist"
+
+    def esbuild(self, daemon: str) -> Path:
+        built = self.folder / "dist"
+        run(
+            "node_modules/.bin/esbuild",
+            "chat.tsx",
+            "--bundle",
+            "--splitting",
+            "--format=esm",
+            "--jsx=automatic",
+            "--minify",
+            f"--outdir={built}",
+            f'--define:import.meta.env.VITE_DAEMON="{daemon}"',
+            "--define:import.meta.env.VITE_TOKEN=undefined",
+            folder=self.folder,
+        )
+        page = (self.folder / "index.html").read_text().replace("./chat.tsx", "./chat.js")
+        (built / "index.html").write_text(
+            page.replace("</head>", '<link rel="stylesheet" href="./chat.css" /></head>')
+        )
+        return built
+
+    def types(self) -> None:
+        run("node", "node_modules/typescript/bin/tsc", "--noEmit", folder=self.folder)
+
+
+@pytest.fixture
+def project(packed: Path, tmp_path: Path) -> Callable[..., Project]:
+    return lambda react="": Project(tmp_path / f"project{react}", packed, react)
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The address of a web server for one page, and the folder that it serves."""
+    folder = tmp_path / "site"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", folder
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""

@@ -1,0 +1,191 @@
+"""The chat of the example in a real browser, on a real daemon with the mock agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.daemons import Client, Daemon, client_of, running
+
+from ..inspector.test_looks import AXE, FAULTS, LOW_CONTRAST
+from .conftest import Project
+
+pytestmark = pytest.mark.slow
+
+Site = tuple[str, Path]
+
+
+class Chat:
+    """The example in one window, in the words of its users."""
+
+    def __init__(self, page: Page, daemon: Daemon) -> None:
+        self.page = page
+        self.daemon = daemon
+
+    @property
+    def session(self) -> str:
+        return self.page.url.split("#")[1]
+
+    @property
+    def log(self) -> Locator:
+        return self.page.get_by_role("log")
+
+    @property
+    def message(self) -> Locator:
+        return self.page.get_by_label("Message", exact=True)
+
+    @property
+    def waiting(self) -> Locator:
+        return self.page.get_by_role("region", name="Waiting for you")
+
+    def say(self, text: str) -> None:
+        self.message.fill(text)
+        self.message.press("Enter")
+        expect(self.message).to_have_value("")
+        expect(self.log.get_by_label("You said").last).to_contain_text(text)
+
+    def sees(self, text: str) -> None:
+        expect(self.log.get_by_text(text).first).to_be_visible()
+
+    def is_idle(self) -> None:
+        expect(self.page.get_by_role("heading", level=1)).to_have_text("mock: idle")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, origin: Site) -> Iterator[Daemon]:
+    with running(Daemon(tmp_path / "data", "--no-token", "--cors-allow-origin", origin[0])) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    with client_of(daemon) as client:
+        yield client
+
+
+@pytest.fixture
+def chat(project: Callable[..., Project], daemon: Daemon, origin: Site, new_page: Callable[[], Page]) -> Chat:
+    """The page as Vite builds it, opened."""
+    return opened(project().vite(f"http://127.0.0.1:{daemon.port}"), daemon, origin, new_page())
+
+
+def opened(built: Path, daemon: Daemon, origin: Site, page: Page) -> Chat:
+    address, folder = origin
+    built.rename(folder)
+    page.goto(address)
+    chat = Chat(page, daemon)
+    expect(chat.message).to_be_focused()
+    return chat
+
+
+def test_a_conversation_with_a_permission_and_a_question(chat: Chat, client: Client) -> None:
+    chat.say("hello")
+    chat.sees("You said: hello")
+    chat.is_idle()
+
+    chat.say("permission echoed")
+    card = chat.waiting.get_by_role("group", name="Permission")
+    expect(card).to_contain_text("echo echoed")
+    # The request is in one place, and not in the transcript as well.
+    expect(chat.page.get_by_role("group", name="Permission")).to_have_count(1)
+    card.get_by_role("button", name="Allow once").click()
+    chat.sees("The command said: echoed")
+    expect(chat.waiting).to_have_count(0)
+    expect(chat.log.get_by_text("Allowed once")).to_be_visible()
+
+    chat.say("question")
+    chat.waiting.get_by_label("Green").check()
+    chat.waiting.get_by_role("button", name="Answer", exact=True).click()
+    chat.sees("You chose: Green.")
+    chat.is_idle()
+    client.sessions.append(chat.session)
+
+
+def test_a_reload_shows_the_same_conversation(chat: Chat) -> None:
+    chat.say("slow 60")
+    chat.sees("word")
+    session = chat.session
+    chat.page.reload()
+    assert chat.session == session
+    expect(chat.log.get_by_label("You said")).to_have_text("slow 60")
+    chat.page.get_by_role("button", name="Stop").click()
+    expect(chat.log.get_by_text("Stopped")).to_be_visible()
+    expect(chat.log.get_by_role("article")).to_have_count(2)
+
+
+def test_a_daemon_that_is_restarted_is_found_again(chat: Chat, origin: Site) -> None:
+    chat.say("hello")
+    chat.sees("You said: hello")
+    chat.is_idle()
+    chat.daemon.kill()
+    heading = chat.page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("offline")
+    chat.message.fill("still there")
+    chat.message.press("Enter")
+    expect(chat.page.get_by_role("alert")).to_contain_text("Not sent")
+    chat.daemon.flags = ("--no-token", "--cors-allow-origin", origin[0], "--port", str(chat.daemon.port))
+    chat.daemon.start()
+    expect(heading).to_have_text("mock: idle")
+    expect(chat.page.get_by_role("alert")).to_have_count(0)
+    chat.message.press("Enter")
+    chat.sees("You said: still there")
+    expect(chat.log.get_by_role("article")).to_have_count(4)
+
+
+@pytest.mark.parametrize("colours", ["dark", "light"])
+def test_everyone_can_use_it(chat: Chat, colours: Literal["dark", "light"]) -> None:
+    chat.page.emulate_media(color_scheme=colours)
+    for prompt in ("markdown", "tool", "thinking"):
+        chat.say(prompt)
+        chat.is_idle()
+    chat.say("permission echoed")
+    expect(chat.waiting).to_be_visible()
+    chat.page.add_script_tag(content=AXE.read_text())
+    found: dict[str, Any] = chat.page.evaluate("() => axe.run({resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+    assert chat.page.evaluate(LOW_CONTRAST) == []
+    assert chat.page.evaluate(FAULTS) == []
+    ground = chat.log.evaluate("box => getComputedStyle(box.parentElement).backgroundColor")
+    assert ground == {"dark": "rgb(16, 17, 20)", "light": "rgb(255, 255, 255)"}[colours]
+
+
+def test_the_theme_is_the_pages_and_nothing_leaks_into_the_page(chat: Chat) -> None:
+    chat.page.add_style_tag(content=".sandbox-agent { --accent-ground: rgb(1, 2, 3); }")
+    chat.message.fill("hello")
+    send = chat.page.get_by_role("button", name="Send")
+    assert send.evaluate("button => getComputedStyle(button).backgroundColor") == "rgb(1, 2, 3)"
+    looks = """(classes) => {
+        const look = (name) => {
+            const made = Object.assign(document.createElement(name), {className: classes});
+            document.body.append(made);
+            const style = getComputedStyle(made);
+            const all = [...style].map((key) => `${key}: ${style.getPropertyValue(key)}`).join(';');
+            made.remove();
+            return all;
+        };
+        return ['button', 'input', 'ul', 'pre', 'h2', 'div'].map(look);
+    }"""
+    names = chat.page.evaluate(
+        """() => [...document.styleSheets].filter((sheet) => sheet.href).flatMap((sheet) =>
+            [...sheet.cssRules].flatMap((rule) => [...rule.cssText.matchAll(/\\.([a-zA-Z][\\w-]*)/g)].map((one) => one[1])))"""
+    )
+    assert "composerBox" in names
+    others = " ".join({name for name in names if name != "sandbox-agent"})
+    with_classes = chat.page.evaluate(looks, others)
+    chat.page.evaluate(
+        "() => [...document.styleSheets].filter((s) => s.href).forEach((s) => { s.disabled = true; })"
+    )
+    assert chat.page.evaluate(looks, others) == with_classes
+
+
+def test_react_18_and_plain_esbuild_do_as_well(
+    project: Callable[..., Project], daemon: Daemon, origin: Site, new_page: Callable[[], Page]
+) -> None:
+    built = project("18").esbuild(f"http://127.0.0.1:{daemon.port}")
+    chat = opened(built, daemon, origin, new_page())
+    chat.say("markdown")
+    chat.is_idle()
+    expect(chat.log.get_by_role("article").last.locator("code").first).to_be_visible()
