@@ -146,6 +146,11 @@ def commands() -> str:
     return _facts({"source of commands": lambda agent: agent.commands_from})
 
 
+def carried() -> str:
+    """What of each agent's conversation reaches another node."""
+    return _facts({"what is stored": lambda agent: agent.carries})
+
+
 def _facts(columns: Mapping[str, Callable[[Agent], str]]) -> str:
     """A row for each agent that has something in the first column, and one for all ACP agents."""
     rows = [

@@ -35,6 +35,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/install.mdx": {"downloads": agent_tables.downloads, "machines": agent_tables.machines},
     "docs/commands.mdx": {"commands": agent_tables.commands},
     "docs/mcp.mdx": {"mcp": agent_tables.mcp},
+    "docs/orchestration-architecture.mdx": {"carried": agent_tables.carried},
     "docs/permissions.mdx": {"unasked": agent_tables.unasked},
     "docs/security.mdx": {"workspaces": agent_tables.workspaces},
     "docs/skills.mdx": {"skills": agent_tables.skills},

@@ -407,6 +407,8 @@ class Agent(ABC):
     """How it gets the skills of a session; for docs/skills.mdx."""
     commands_from: ClassVar[str] = ""
     """Where its commands come from; for docs/commands.mdx."""
+    carries: ClassVar[str] = ""
+    """What of its conversation a node stores for the others; for docs/orchestration-architecture.mdx."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -43,6 +43,7 @@ class Acp(Agent):
         "the protocol has no skills: the first message tells the agent their names, descriptions and paths"
     )
     commands_from = "the commands that the agent announces, known while its process runs"
+    carries = "nothing: the daemon does not know where the agent keeps it. The next message gets 409 unless it sets `fresh: true`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

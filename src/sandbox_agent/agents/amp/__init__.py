@@ -61,6 +61,7 @@ class Amp(Agent):
     mcp_reports = "nothing"
     finds_skills = "`amp.skills.path` in the session's settings file"
     commands_from = "none"
+    carries = "nothing: the thread is on Amp's service"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

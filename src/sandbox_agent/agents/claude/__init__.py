@@ -44,6 +44,7 @@ class Claude(Agent):
     mcp_reports = "state and tools, at the start of each turn"
     finds_skills = "`--plugin-dir`; the skills are named `skills:<name>`"
     commands_from = "built-in commands, skills and plugins; `.claude/commands` in the workspace"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

@@ -51,6 +51,7 @@ class Codex(Agent):
     mcp_reports = "the state"
     finds_skills = "`selectedCapabilityRoots` of the thread"
     commands_from = "only `compact`"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

@@ -75,6 +75,7 @@ class OpenCode(Agent):
     mcp_reports = "the state, when the session opens"
     finds_skills = "`skills.paths` in its settings; a session with skills runs on a server of its own. The `skill` tool needs ripgrep."
     commands_from = "built-in commands; `.opencode/command` in the workspace"
+    carries = "the output of `opencode export`; `opencode import` restores it"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

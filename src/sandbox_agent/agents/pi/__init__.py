@@ -74,6 +74,7 @@ class Pi(Agent):
     mcp_reports = "nothing"
     finds_skills = "`--skill`"
     commands_from = "extensions; prompt templates and skills in its home directory"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
