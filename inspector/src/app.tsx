@@ -1,4 +1,4 @@
-/** The page: connected to a daemon, or asking for one. */
+/** The page: connected to a daemon, or the form to connect to one. */
 import { useCallback, useEffect, useState } from "react";
 import { ConnectScreen } from "./connect/connectScreen";
 import { type Arrival, DEFAULT_ENDPOINT, forget, remember } from "./daemon/arrival";
@@ -36,14 +36,14 @@ export function App({ arrival }: { arrival: Arrival }) {
         const token = mayAsk ? await tokenOfAnotherTab(address.endpoint) : null;
         if (token !== null) return enter({ ...address, token });
         setBusy(false);
-        // A page that no daemon served has no daemon at its own address: nobody asked for that one.
+        // A page that was not served by a daemon has none at its own address, so do not report that it failed.
         if (quietly && outcome.failure.kind === "not a daemon") setAsked({ endpoint: DEFAULT_ENDPOINT, token: null });
         else setFailure(outcome.failure);
         return;
       }
       setBusy(false);
       remember(address);
-      // Not before: a form that is still open holds what was typed, and would be created again without its focus.
+      // Not earlier: a form that is still open keeps its input, and would lose focus if it were mounted again.
       setAsked(address);
       const entered = new Workspace(outcome.daemon, outcome.version, () => leave({ kind: "token wrong" }));
       entered.start();

@@ -1,4 +1,4 @@
-/** What can be done without a mouse. */
+/** The keyboard shortcuts. */
 import { Dialog } from "./parts/dialog";
 
 const KEYS: readonly (readonly [string, string])[] = [

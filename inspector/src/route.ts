@@ -1,4 +1,4 @@
-/** Where the page is: a session, perhaps an event of it. It lives in the fragment, so any server can serve the page. */
+/** The location in the page: a session, and possibly one of its events. Stored in the fragment, so any server can serve the page. */
 import { Observable, useObserved } from "chat/state/observable";
 
 export interface Route {
@@ -47,7 +47,7 @@ export function parsed(hash: string): Route {
   return { sessionId: decoded(found[1]), sequence: found[2] ? Number(found[2]) : null };
 }
 
-/** A link that was cut in the middle of an escape names no session; the page says so, where an error would leave it blank. */
+/** A link cut off inside an escape names no session; show that instead of a blank page. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,4 +1,4 @@
-/** The frame of the connected page: sessions, one session, and the panel. What is not seen at first is loaded when it is. */
+/** The layout of the connected page: session list, session and panel. What is not visible at first is loaded on demand. */
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import type { PanelTab } from "./panel/sidePanel";
 import { go, useRoute } from "./route";
@@ -91,7 +91,7 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
   );
 }
 
-/** Past the list of sessions to where one writes, or else reads. */
+/** Skips the session list and goes to the composer, or else to the transcript. */
 function skip(): void {
   (document.querySelector<HTMLElement>(".composer textarea") ?? document.querySelector<HTMLElement>(".transcript, main button"))?.focus();
 }

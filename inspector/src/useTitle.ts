@@ -1,4 +1,4 @@
-/** The title of the tab: how many sessions need somebody, and which one is open. */
+/** The title of the tab: how many sessions need attention, and which one is open. */
 import { useEffect } from "react";
 import type { SessionInfo } from "./daemon/types";
 

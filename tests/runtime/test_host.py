@@ -41,9 +41,9 @@ class Tenant:
         scribe.take()
         host.wire.frame.touched.clear()
 
-    def heard(self) -> None:
+    def output_ready(self) -> None:
         drafts = self.conversation.scribe.take()
-        self._tell(f"heard {sum(draft.type == 'item.completed' for draft in drafts)}")
+        self._tell(f"output {sum(draft.type == 'item.completed' for draft in drafts)}")
 
     def notice(self, notice: Notice) -> None:
         self._tell(type(notice).__name__)
@@ -127,7 +127,7 @@ def test_output_waits_for_the_first_tenant(tmp_path: Path) -> None:
             assert wire.heard == ["a early"]
             host.begin()  # by the second tenant
             say(host, "a late")
-            await tenant.until(lambda: tenant.notices.count("heard 1") == 2)
+            await tenant.until(lambda: tenant.notices.count("output 1") == 2)
             assert wire.heard == ["a early", "a late"]
 
     asyncio.run(scenario())
@@ -149,7 +149,7 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
             host.release()
             assert wire.heard == ["a 1", "b 2", "a 3"]
             # Each is notified once, for all of its output.
-            assert (a.notices, b.notices) == (["Ready", "heard 2"], ["Ready", "heard 1"])
+            assert (a.notices, b.notices) == (["Ready", "output 2"], ["Ready", "output 1"])
 
     asyncio.run(scenario())
 
@@ -162,10 +162,10 @@ def test_later_output_waits_behind_held_output(tmp_path: Path) -> None:
             host.begin()
 
             def hold_again() -> None:
-                tenant.notices.append("heard")
+                tenant.notices.append("output")
                 host.hold()
 
-            tenant.heard = hold_again  # type: ignore[method-assign]
+            tenant.output_ready = hold_again  # type: ignore[method-assign]
             host.hold()
             say(host, "a 1", "a 2")
             await become(lambda: len(host._held) == 2)
@@ -233,7 +233,7 @@ def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
             assert (tenant.notices, wire.heard) == (["Ready", "dying"], [])
             assert not host.exit_reported.is_set()
             host.release()
-            assert tenant.notices == ["Ready", "dying", "heard 1", "exited 3"]
+            assert tenant.notices == ["Ready", "dying", "output 1", "exited 3"]
             assert (host.exit_reported.is_set(), here.hosts.count) == (True, 0)
 
     asyncio.run(scenario())
@@ -247,7 +247,7 @@ def test_an_early_exit_is_reported_to_the_first_tenant(tmp_path: Path) -> None:
             say(host, "a word", "exit 0")
             await tenant.until(lambda: "dying" in tenant.notices)
             host.begin()
-            assert tenant.notices == ["Ready", "dying", "heard 1", "exited 0"]
+            assert tenant.notices == ["Ready", "dying", "output 1", "exited 0"]
 
     asyncio.run(scenario())
 
@@ -303,7 +303,7 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
             host.begin()
             host.flush()
             host.hold()
-            # They are heard in one breath: what came before and after is the other's.
+            # All three arrive in one read; the first and the last belong to the other session.
             say(host, "b before", "a fault", "b after")
             await become(lambda: len(host._held) == 3)
             host.release()
@@ -311,10 +311,10 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
                 "Ready",
                 "broken the daemon failed on what the agent said: Fault: b'a fault'",
             ]
-            assert b.notices == ["Ready", "heard 2"]
+            assert b.notices == ["Ready", "output 2"]
             assert wire.heard == ["b before", "b after"]
             say(host, "b later")
-            await b.until(lambda: b.notices[-1] == "heard 1")
+            await b.until(lambda: b.notices[-1] == "output 1")
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(scenario())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.session.test_stories import S, running, send, session, status, stop_reasons, words
+from tests.session.test_stories import S, instructions, running, send, session, status, stop_reasons
 from tests.session.world import Command, ToyWorld, end_turn, spend
 
 from sandbox_agent.errors import Conflict
@@ -22,14 +22,14 @@ def limit(world: ToyWorld, **limits: Any) -> Command:
     return command
 
 
-def limits_told(world: ToyWorld) -> list[str]:
+def limits_announced(world: ToyWorld) -> list[str]:
     """The limits that status items name, in order."""
-    told = []
+    announced = []
     for event in world.events(S):
         match event.data:
             case ItemCompleted(Item(content=(StatusPart("limit"), Json(payload)))):
-                told.append(payload["limit"])
-    return told
+                announced.append(payload["limit"])
+    return announced
 
 
 def test_a_budget_ends_the_turn_that_spends_it() -> None:
@@ -39,10 +39,10 @@ def test_a_budget_ends_the_turn_that_spends_it() -> None:
         actor.feed(spend(0.01))
         world.settle()
     assert isinstance(actor.core.phase, Cancelling)
-    assert words(actor)[-1] == effects.Interrupt()
+    assert instructions(actor)[-1] == effects.Interrupt()
     actor.feed(lambda scribe: scribe.end_turn("interrupted"))
     world.settle()
-    assert (stop_reasons(world), limits_told(world)) == (["limit"], ["maxCostUsd"])
+    assert (stop_reasons(world), limits_announced(world)) == (["limit"], ["maxCostUsd"])
     refused = send(world)
     assert isinstance(refused.answer, Conflict)
     assert refused.answer.facts == {"sessionId": S, "limit": "maxCostUsd", "value": 0.03, "used": 0.03}
@@ -61,7 +61,7 @@ def test_a_limit_is_kept_over_a_kill(spent_in: str) -> None:
     world.kill()
     world.settle()
     assert isinstance(send(world).answer, Conflict)
-    assert limits_told(world) == ["maxCostUsd"]
+    assert limits_announced(world) == ["maxCostUsd"]
     assert [row.usage for row in world.store.ledger] == [Usage(cost_usd=0.03)]
 
 
@@ -79,7 +79,7 @@ def test_the_end_of_the_turn_decides_if_the_agent_reports_its_cost_only_then() -
     world, actor = running(max_cost_usd=0.03)
     actor.feed(lambda scribe: scribe.end_turn("end_turn", Usage(cost_usd=0.05)))
     world.settle()
-    assert (stop_reasons(world), limits_told(world)) == (["end_turn"], ["maxCostUsd"])
+    assert (stop_reasons(world), limits_announced(world)) == (["end_turn"], ["maxCostUsd"])
     assert isinstance(send(world).answer, Conflict)
 
 
@@ -97,7 +97,7 @@ def test_queued_messages_wait_until_the_limit_is_raised() -> None:
     world.settle()
     assert isinstance(actor.core.phase, Running)
     assert actor.end.view.record.limit_reached is None
-    assert len(words(actor)) == 2
+    assert len(instructions(actor)) == 2
 
 
 def test_a_held_queue_is_at_rest_and_survives_a_kill() -> None:
@@ -125,7 +125,7 @@ def test_the_last_turn_that_is_allowed_runs_to_its_end() -> None:
     assert isinstance(actor.core.phase, Running)
     actor.feed(end_turn)
     world.settle()
-    assert (stop_reasons(world), limits_told(world)) == (["end_turn"], ["maxTurns"])
+    assert (stop_reasons(world), limits_announced(world)) == (["end_turn"], ["maxTurns"])
 
 
 def test_a_turn_that_the_agent_begins_beyond_its_limit_is_ended() -> None:

@@ -60,8 +60,8 @@ def send(world: ToyWorld, text: str = "hello", **more: Any) -> Command:
     return world.ask(S, lambda id: inputs.Send(id, prompt(text), **more))
 
 
-def words(actor: Actor) -> list[effects.Words]:
-    return actor.process.words if actor.process else []
+def instructions(actor: Actor) -> list[effects.Instruction]:
+    return actor.process.instructions if actor.process else []
 
 
 def status(command: Command) -> int:
@@ -93,7 +93,7 @@ def test_of_two_answers_to_a_permission_one_wins_and_the_other_conflicts() -> No
     world.answer_lookups()
     assert first.answer is None
     assert isinstance(second.answer, Conflict)
-    assert words(actor)[1:] == [effects.GiveDecision("k", allow())]
+    assert instructions(actor)[1:] == [effects.GiveDecision("k", allow())]
 
 
 def test_a_refused_mode_change_has_no_effect() -> None:
@@ -111,7 +111,7 @@ def test_a_refused_mode_change_has_no_effect() -> None:
         "default",
         "requires_action",
     )
-    assert not any(isinstance(message, effects.Switch) for message in words(actor))
+    assert not any(isinstance(message, effects.Switch) for message in instructions(actor))
 
 
 def test_terminate_on_a_full_disk_ends_the_process_without_a_success() -> None:
@@ -182,7 +182,7 @@ def test_a_refused_prompt_never_becomes_a_turn() -> None:
     world.disk.is_full = False
     world.come_to_rest()
     assert not any(isinstance(event.data, TurnStarted) for event in world.events(S))
-    assert words(actor) == []
+    assert instructions(actor) == []
     # Its sequences are free again: the next prompt leaves no hole.
     send(world)
     world.come_to_rest()
@@ -200,7 +200,7 @@ def test_a_refused_decision_leaves_the_request_pending() -> None:
     world.settle()
     assert status(decided) == 503
     assert waiting(world) == asked
-    assert len(words(actor)) == 1
+    assert len(instructions(actor)) == 1
 
 
 def test_a_refused_withdrawal_leaves_the_message_queued() -> None:
@@ -221,7 +221,7 @@ def test_the_end_of_another_run_does_not_end_the_turn_that_is_being_written() ->
     sent = send(world)
     actor.feed(lambda scribe: scribe.start_turn(source="agent"))
     world.settle()
-    assert [type(message) for message in words(actor)] == [effects.GivePrompt]
+    assert [type(message) for message in instructions(actor)] == [effects.GivePrompt]
     assert isinstance(actor.core.phase, Running)
     actor.feed(end_turn)
     world.settle()
@@ -237,7 +237,7 @@ def test_an_exit_while_a_prompt_is_written_passes_it_on_to_the_next_process() ->
     assert sent.answer.queued is False
     assert isinstance(actor.core.phase, Reopening)
     world.open(S)
-    assert [type(message) for message in words(actor)] == [effects.GivePrompt]
+    assert [type(message) for message in instructions(actor)] == [effects.GivePrompt]
     assert stop_reasons(world) == []
 
 
@@ -283,7 +283,7 @@ def test_no_allow_follows_an_interrupt() -> None:
     world.ask(S, lambda id: inputs.Decide(id, asked, allow()))
     world.ask(S, inputs.Cancel)
     world.settle()
-    assert [type(message) for message in words(actor)] == [
+    assert [type(message) for message in instructions(actor)] == [
         effects.GivePrompt,
         effects.GiveDecision,
         effects.Interrupt,
@@ -300,7 +300,7 @@ def test_a_rule_decision_is_not_sent_after_an_interrupt() -> None:
     world.ask(S, inputs.Cancel)
     world.settle()
     assert isinstance(actor.core.phase, Cancelling)
-    assert not any(isinstance(message, effects.GiveDecision) for message in words(actor))
+    assert not any(isinstance(message, effects.GiveDecision) for message in instructions(actor))
 
 
 def test_a_time_limit_affects_only_its_own_turn() -> None:
@@ -368,7 +368,7 @@ def test_free_text_rejects_a_plan_and_reaches_the_agent_as_feedback() -> None:
     answered = world.ask(S, lambda id: inputs.Reply(id, asked, Answer((("use fewer steps",),))))
     world.settle()
     assert answered.answer is None
-    assert words(actor)[-1] == effects.GiveAnswer("p", Answer(None, "use fewer steps"))
+    assert instructions(actor)[-1] == effects.GiveAnswer("p", Answer(None, "use fewer steps"))
     assert actor.end.view is not None
     assert actor.end.view.record.settings.permission_mode == "plan"
 
@@ -409,7 +409,9 @@ def test_what_an_agent_asks_beyond_a_bound_is_rejected() -> None:
     assert actor.end.view is not None
     assert len(actor.end.view.pending) == 3
     rejected = [
-        message for message in words(actor) if isinstance(message, effects.GiveDecision | effects.GiveAnswer)
+        message
+        for message in instructions(actor)
+        if isinstance(message, effects.GiveDecision | effects.GiveAnswer)
     ]
     assert [message.key for message in rejected] == ["p2", "p3", "another plan"]
 
@@ -537,7 +539,7 @@ def attempt(actor: Actor) -> int:
 
 
 def results(actor: Actor) -> list[effects.GiveToolResult]:
-    return [word for word in words(actor) if isinstance(word, effects.GiveToolResult)]
+    return [each for each in instructions(actor) if isinstance(each, effects.GiveToolResult)]
 
 
 def test_of_two_answers_to_a_tool_one_wins_and_the_other_conflicts() -> None:
@@ -588,7 +590,7 @@ def test_a_cancel_is_answered_when_the_agent_begins_a_turn_before_the_message_st
     actor.feed(lambda scribe: scribe.start_turn(source="agent"))
     cancels.append(world.ask(S, inputs.Cancel))
     world.settle()
-    assert words(actor)[-1] == effects.Interrupt()
+    assert instructions(actor)[-1] == effects.Interrupt()
     actor.feed(lambda scribe: scribe.end_turn("interrupted"))
     world.settle()
     assert [len(cancel.answers) for cancel in cancels] == [1, 1]
@@ -631,9 +633,9 @@ def resolved(world: ToyWorld) -> list[tuple[str, str | None, RuleReference | Non
     return [(data.status, data.metadata.decided_by, data.metadata.rule) for data in found]
 
 
-def modes_told(actor: Actor) -> list[str]:
-    switches = (said for said in words(actor) if isinstance(said, effects.Switch))
-    return [said.settings.permission_mode for said in switches]
+def modes_sent(actor: Actor) -> list[str]:
+    switches = (each for each in instructions(actor) if isinstance(each, effects.Switch))
+    return [switch.settings.permission_mode for switch in switches]
 
 
 def test_a_rule_denies_with_its_reason_and_says_which_it_is() -> None:
@@ -642,7 +644,7 @@ def test_a_rule_denies_with_its_reason_and_says_which_it_is() -> None:
     actor.feed(ask_permission("k"))
     actor.feed(ask_permission("e", "edit"))
     world.settle()
-    assert words(actor)[1:] == [
+    assert instructions(actor)[1:] == [
         effects.GiveDecision("k", Decision("reject", "Not here.")),
         effects.GiveDecision("e", Decision("once")),
     ]
@@ -668,7 +670,7 @@ def test_in_bypass_under_a_deny_the_daemon_answers_instead_of_the_agent() -> Non
     ]
     world.ask(S, lambda id: inputs.Configure(id, policy=()))
     world.settle()
-    assert modes_told(actor) == ["bypass", "default", "bypass"]
+    assert modes_sent(actor) == ["bypass", "default", "bypass"]
     assert actor.end.view is not None
     assert actor.end.view.record.settings.permission_mode == "bypass"
 

@@ -43,7 +43,7 @@ from sandbox_agent.schema.world import counted
 from sandbox_agent.session import effects, inputs
 from sandbox_agent.session.admission import Accepted
 from sandbox_agent.session.core import Limits
-from sandbox_agent.session.inputs import HEARD, Input, TimerKind
+from sandbox_agent.session.inputs import OUTPUT_READY, Input, TimerKind
 from sandbox_agent.session.limits import exceeded_limit, reached_limit
 from sandbox_agent.session.machine import Machine
 from sandbox_agent.session.phases import (
@@ -139,7 +139,7 @@ class Process:
         self.is_dead = False
         self.is_deaf = False
         """It was found ending: what is said to it is not written."""
-        self.words: list[effects.Words] = []
+        self.instructions: list[effects.Instruction] = []
 
 
 class Command:
@@ -254,11 +254,11 @@ class Actor:
             case effects.Answer(command, result):
                 world.answered(self, command, result)
             case effects.Connect(attempt, settings):
-                world.check_told(settings)
+                world.check_settings(settings)
                 assert self.process is None or self.process.is_dead, "two processes at once"
                 self.process = Process(attempt)
-            case effects.Say(attempt, words):
-                self._say(attempt, words)
+            case effects.Instruct(attempt, instruction):
+                self._instruct(attempt, instruction)
             case effects.Stop(attempt):
                 assert self.process is not None
                 assert self.process.attempt == attempt, "an effect names an old attempt"
@@ -280,16 +280,16 @@ class Actor:
         if armed := self.timers.pop(kind, None):
             self.old_timers.append(armed)
 
-    def _say(self, attempt: int, words: effects.Words) -> None:
+    def _instruct(self, attempt: int, instruction: effects.Instruction) -> None:
         process = self.process
         assert process is not None
         assert (process.attempt, process.is_dead) == (attempt, False), "said to a process that is gone"
         if process.is_deaf:
-            if isinstance(words, effects.GivePrompt):
-                self._inputs.append(inputs.Unsaid(attempt))
+            if isinstance(instruction, effects.GivePrompt):
+                self._inputs.append(inputs.Undelivered(attempt))
             return
-        process.words.append(words)
-        self.world.said(self, words)
+        process.instructions.append(instruction)
+        self.world.instructed(self, instruction)
 
     # what the agent does
 
@@ -308,7 +308,7 @@ class Actor:
             return
         pieces = self.machine.core.take_pieces()
         if pieces is None:
-            self.step(HEARD)
+            self.step(OUTPUT_READY)
         else:
             self.world.log.append_pieces(self.end, pieces)
 
@@ -321,7 +321,7 @@ class ToyWorld:
         self.accepted: dict[str, set[str]] = {}
         """Turns that were promised, by session."""
         self.prompts: dict[str, int] = {}
-        """How often each turn's prompt was heard."""
+        """How often an agent got the prompt of each turn."""
         self.prompts_of_dead: set[str] = set()
         self.actors: dict[str, Actor] = {}
         self.checkers: dict[str, tuple[Checker, int]] = {}
@@ -465,7 +465,7 @@ class ToyWorld:
         actor.step(inputs.Closed(actor.process.attempt))
 
     def exit(self, id: str) -> None:
-        """The process ends by itself; its exit counts when everything it said was heard."""
+        """The process ends by itself; its exit counts once all its output is processed."""
         actor = self.actors[id]
         process = actor.process
         assert process is not None
@@ -495,7 +495,7 @@ class ToyWorld:
         if armed is None or armed.tag != old.tag:
             before = actor.state()
             actor.step(inputs.Timer(old.kind, old.tag))
-            assert actor.state() == before, f"an old timer was heard: {old}"
+            assert actor.state() == before, f"an old timer had an effect: {old}"
 
     # -- the host: while it is held, output waits ----------------------------------------------------
 
@@ -610,16 +610,16 @@ class ToyWorld:
 
     settings_written: list[Settings] = []
 
-    def said(self, actor: Actor, words: effects.Words) -> None:
-        """The agent hears of nothing that is not written."""
-        match words:
+    def instructed(self, actor: Actor, instruction: effects.Instruction) -> None:
+        """The agent gets nothing that is not written."""
+        match instruction:
             case effects.GivePrompt(turn):
                 assert turn in self._turns_of(actor.id), "prompted before the turn was written"
                 assert turn not in self.prompts_of_dead, "prompted again after a kill"
                 self.prompts[turn] = self.prompts.get(turn, 0) + 1
                 assert self.prompts[turn] <= 3
             case effects.Switch(settings):
-                self.check_told(settings)
+                self.check_settings(settings)
             case effects.GiveDecision(key):
                 assert f"perm:{key}" in self._resolved_keys(actor), "decided before it was written"
             case effects.GiveToolResult(key):
@@ -636,7 +636,7 @@ class ToyWorld:
                 denied = {rule.kind for rule in self.operator if rule.effect == "deny"}
                 assert data.metadata.kind not in denied, "accepted against a rule"
 
-    def check_told(self, settings: Settings) -> None:
+    def check_settings(self, settings: Settings) -> None:
         """An agent under a rule that denies or asks is not in its own bypass."""
         bound = any(rule.effect != "allow" for rule in self.operator)
         assert not (bound and settings.permission_mode == "bypass"), "in bypass against a rule"

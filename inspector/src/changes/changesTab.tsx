@@ -1,4 +1,4 @@
-/** What has changed in the session's directory since the session began, and the way back. */
+/** What changed in the session's directory since the session began, and how to revert it. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import { Problem } from "sandbox-agentd";
@@ -36,7 +36,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
       setFailure(error);
     }
   }, [client, sessionId]);
-  // An agent changes files while it works; each entry of the transcript that ends may be such a change.
+  // An agent changes files while it works; any transcript entry that completes may be such a change.
   const { length } = transcript.entries;
   useEffect(() => {
     const timer = window.setTimeout(reload, changes === null ? 0 : LATER_MS);
@@ -56,7 +56,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
     await reload();
     setBusy(false);
   };
-  // With the tags that are on the screen: what somebody changed since is not thrown away.
+  // Send the tags that are shown, so that later changes by others are not overwritten.
   const revert = (files: readonly ChangedFile[]) =>
     act(() => client.revertChanges(sessionId, { paths: files.map(({ path }) => path), etags: Object.fromEntries(files.map(({ path, etag }) => [path, etag])) }));
   const { files, canUndo, notice, source } = changes;

@@ -1,4 +1,4 @@
-/** Asks for a daemon's address and token, says how to start one, and why the last try did not work. */
+/** Asks for a daemon's address and token, explains how to start one, and shows why the last attempt failed. */
 import { useState } from "react";
 import { tidied } from "../daemon/arrival";
 import type { Address } from "../daemon/daemon";
@@ -13,7 +13,7 @@ interface Props {
   address: Address;
   failure: Failure | null;
   busy: boolean;
-  /** The address came with the link that was opened. */
+  /** The address comes from the link that was opened. */
   fromLink: boolean;
   onConnect: (address: Address) => void;
 }
@@ -86,7 +86,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
   );
 }
 
-/** A page from somewhere else needs the daemon's leave to call it. */
+/** A page from another origin needs the daemon's permission to call it. */
 function startCommand(): string {
   return `sandbox-agent server --no-token --cors-allow-origin ${window.location.origin}`;
 }

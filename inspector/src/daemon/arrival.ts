@@ -1,8 +1,8 @@
 /**
- * What the person came with: a token or an address in the URL, and what this tab remembers.
+ * What the page was opened with: a token or an address in the URL, and what this tab remembers.
  *
- * A token goes only to the address it was given for: the one in the fragment to the daemon that served this page, the
- * remembered one to the address it was remembered with. An address from the URL is only ever a suggestion.
+ * A token is sent only to the address it belongs to: the one in the fragment to the daemon that served this page, a
+ * remembered one to the address it was stored with. An address from the URL is only a suggestion.
  */
 import type { Address } from "./daemon";
 
@@ -12,14 +12,14 @@ export const DEFAULT_ENDPOINT = "http://127.0.0.1:2468";
 export interface Arrival {
   /** Connect to it without asking. */
   readonly known: Address;
-  /** An address that the link brought: to be shown, and used only when the person says so. */
+  /** An address from the link: shown to the user, and used only once they confirm it. */
   readonly suggested: Address | null;
 }
 
 export function arrive(): Arrival {
   const here: Address = { endpoint: window.location.origin, token: null };
   const brought = takeFragment();
-  // Pasted into a tab where the page is open already, an address with another fragment loads nothing by itself.
+  // Pasting an address with a new fragment into a tab that already shows the page does not reload it.
   window.addEventListener("hashchange", () => isBrought() && window.location.reload());
   const remembered = read();
   if (brought?.endpoint && brought.endpoint !== here.endpoint) {
@@ -34,7 +34,7 @@ function isBrought(): boolean {
   return given.has("endpoint") || given.has("token");
 }
 
-/** `#token=…` and `#endpoint=…` leave the address bar and the history at once. */
+/** Removes `#token=…` and `#endpoint=…` from the address bar and the history at once. */
 function takeFragment(): { endpoint: string | null; token: string | null } | null {
   if (!isBrought()) return null;
   const given = new URLSearchParams(window.location.hash.slice(1));
@@ -44,7 +44,7 @@ function takeFragment(): { endpoint: string | null; token: string | null } | nul
   return { endpoint: endpoint && tidied(endpoint), token };
 }
 
-/** What people type, as an endpoint: with a scheme, without a path. */
+/** Normalizes what people type to an endpoint: with a scheme, without a path. */
 export function tidied(typed: string): string {
   const text = typed.trim();
   const url = /^https?:\/\//i.test(text) ? text : `http://${text}`;

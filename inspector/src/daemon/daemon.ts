@@ -1,4 +1,4 @@
-/** One daemon: where it is, and clients of it whose requests are written to the log. */
+/** One daemon: its address, and clients whose requests are logged. */
 import { type ConnectOptions, Operations } from "sandbox-agentd";
 import { loggedFetch, RequestLog } from "./requestLog";
 
@@ -10,7 +10,7 @@ export interface Address {
 
 export class Daemon {
   readonly client: Operations;
-  /** For what is asked again and again: the log keeps the latest request only. */
+  /** For polling: the log keeps only the latest request. */
   readonly polling: Operations;
 
   constructor(
@@ -25,7 +25,7 @@ export class Daemon {
       maxRetries: 1,
       // As long as the page is open.
       reconnectTimeoutMs: Infinity,
-      // The page tells the daemon's version itself.
+      // The page shows the daemon's version itself.
       onWarning: () => undefined,
       ...options,
     };
@@ -33,7 +33,7 @@ export class Daemon {
     this.polling = new Operations({ ...shared, fetch: loggedFetch(log, { poll: true }) });
   }
 
-  /** A WebSocket at an address of the client's, which holds the token: the log does not show it. */
+  /** A WebSocket. Its URL contains the token, so the log does not show it. */
   socket(address: string): WebSocket {
     const url = new URL(address);
     url.search = "";

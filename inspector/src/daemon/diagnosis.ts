@@ -19,7 +19,7 @@ export type Outcome = { daemon: Daemon; version: string } | { failure: Failure }
 
 export async function connect(address: Address, log: RequestLog): Promise<Outcome> {
   if (!URL.canParse(address.endpoint)) return { failure: { kind: "bad address", detail: address.endpoint } };
-  // Without a token and without a header of ours: a request that needs no preflight, whose refusal can be read.
+  // Without a token or custom headers the request needs no preflight, so a refusal can be read.
   let version: string;
   try {
     const health = await new Daemon({ ...address, token: null }, log, { maxRetries: 0 }).client.getHealth();
@@ -39,11 +39,11 @@ export async function connect(address: Address, log: RequestLog): Promise<Outcom
 
 async function whyNot(address: Address, error: unknown): Promise<Failure> {
   if (error instanceof NotADaemon) return { kind: "not a daemon" };
-  // A token that no header can carry.
+  // The token contains characters that a header cannot carry.
   if (error instanceof WrongUsage) return { kind: "token wrong" };
   if (!(error instanceof Problem)) {
     if (window.location.protocol === "https:" && isPlainAndFar(address.endpoint)) return { kind: "mixed content" };
-    // The browser hides a refused cross-origin answer, but it tells whether there was one.
+    // The browser hides a refused cross-origin response, but not whether there was one.
     return (await somebodyAnswers(address.endpoint)) ? { kind: "origin" } : { kind: "not running" };
   }
   switch (error.type) {

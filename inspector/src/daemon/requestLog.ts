@@ -1,4 +1,4 @@
-/** Everything that the page sent, for the debug panel. The token is never in it. */
+/** Everything the page sent, for the debug panel. It never contains the token. */
 import { Observable } from "chat/state/observable";
 
 const KEPT = 500;
@@ -11,16 +11,16 @@ export interface LoggedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** A file was sent: the body only tells how large it was. */
+  /** A file was sent: the body shows only its size. */
   readonly file?: boolean;
   readonly authorized: boolean;
-  /** Null while it is under way, and when nobody answered. */
+  /** Null while it is pending, and if there was no response. */
   readonly status: number | null;
   readonly milliseconds: number | null;
   readonly answer: string | null;
   readonly failure: string | null;
   readonly stream: boolean;
-  /** The page asks this again and again. */
+  /** The page polls this. */
   readonly poll?: boolean;
 }
 
@@ -68,7 +68,7 @@ export class RequestLog extends Observable<readonly LoggedRequest[]> {
   }
 }
 
-/** A `fetch` that writes down what it sends and gets. */
+/** A `fetch` that logs requests and responses. */
 export function loggedFetch(log: RequestLog, { poll = false } = {}): typeof fetch {
   return async (input, init = {}) => {
     const { authorization, ...headers } = init.headers as Record<string, string>;
@@ -94,7 +94,7 @@ export function loggedFetch(log: RequestLog, { poll = false } = {}): typeof fetc
   };
 }
 
-/** What is worth telling of an answer. Only JSON is read a second time. */
+/** The part of a response worth showing. Only JSON is read a second time. */
 async function answerOf(response: Response): Promise<Partial<Pick<LoggedRequest, "answer" | "stream">>> {
   const type = response.headers.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return { stream: true };
@@ -103,7 +103,7 @@ async function answerOf(response: Response): Promise<Partial<Pick<LoggedRequest,
   return { answer: response.body ? [size && `${size} bytes`, type || "unknown type"].filter(Boolean).join(" of ") : "" };
 }
 
-/** The request as a command for a shell; it has the name of the token variable, not the token. */
+/** The request as a shell command, with the name of the token variable instead of the token. */
 export function asCurl(request: LoggedRequest): string {
   const parts = [`curl ${request.stream ? "-sN" : "-s"}`];
   if (request.method !== "GET") parts.push(`-X ${request.method}`);

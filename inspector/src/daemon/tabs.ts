@@ -1,8 +1,8 @@
 /**
- * A token that one tab has, for another tab of this page: a link to a session, opened in a new tab, works at once.
+ * Shares a token with other tabs of this page, so that a link to a session works at once in a new tab.
  *
- * The browser delivers these messages to pages of the same origin alone, and nothing is written down. A tab tells its
- * token only to one that asks for the very endpoint that the token belongs to.
+ * The browser delivers these messages only to pages of the same origin, and nothing is stored. A tab gives its token
+ * only to a tab that asks for the endpoint the token belongs to.
  */
 import type { Address } from "./daemon";
 
@@ -15,7 +15,7 @@ interface Message {
   readonly token?: string | null;
 }
 
-/** Answer other tabs, until the returned function is called. */
+/** Answers other tabs until the returned function is called. */
 export function shareToken({ endpoint, token }: Address): () => void {
   if (token === null) return () => undefined;
   const channel = new BroadcastChannel(CHANNEL);
@@ -25,7 +25,7 @@ export function shareToken({ endpoint, token }: Address): () => void {
   return () => channel.close();
 }
 
-/** The token of a tab that is connected to the endpoint; null when there is none. */
+/** The token of a tab that is connected to the endpoint; null if there is none. */
 export function tokenOfAnotherTab(endpoint: string): Promise<string | null> {
   return new Promise((resolve) => {
     const channel = new BroadcastChannel(CHANNEL);

@@ -1,4 +1,4 @@
-/** What the daemon answers, by the names of its OpenAPI document. */
+/** The daemon's responses, under the names of its OpenAPI document. */
 import type { components } from "sandbox-agentd/openapi";
 
 type Schemas = components["schemas"];
@@ -40,7 +40,7 @@ export type UsageSum = Schemas["UsageSum"];
 export type FileEntry = Schemas["FileEntry"];
 export type FileWritten = Schemas["FileWritten"];
 
-/** A folder, listed with a limit. */
+/** A page of a folder listing. */
 export interface EntryPage {
   readonly entries: readonly FileEntry[];
   readonly nextCursor?: string;

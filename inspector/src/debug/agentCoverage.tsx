@@ -1,4 +1,4 @@
-/** One agent's column of the coverage matrix: what the tests that drive it have shown, and why something is missing. */
+/** One agent's column of the coverage matrix: what its tests have shown, and why something is missing. */
 import page from "../../../docs/compatibility.mdx?raw";
 import { Icon } from "chat/parts/icon";
 import { type Feature, readCoverage } from "./coverage";
@@ -53,7 +53,7 @@ function FeatureLine({ feature: { title, outcome, reason } }: { feature: Feature
   );
 }
 
-/** What stands between backticks is code. */
+/** Renders text between backticks as code. */
 function withCode(text: string) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }

@@ -1,4 +1,4 @@
-/** The agents of this daemon: what they are, what they can do, what they offer. */
+/** The agents of this daemon: their state, capabilities, modes and models. */
 import { useState } from "react";
 import type { AgentInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";

@@ -1,4 +1,4 @@
-/** The connection: to whom, since when, and what happens when it breaks. */
+/** The connection: its endpoint, how long it has been up, and what happens when it breaks. */
 import { Button } from "chat/parts/button";
 import { useNow } from "chat/parts/clock";
 import { clock, duration } from "chat/parts/format";

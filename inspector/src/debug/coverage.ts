@@ -1,4 +1,4 @@
-/** The coverage matrix as a page in Markdown (docs/compatibility.mdx): what each agent has shown in the tests that drive it. */
+/** Reads the coverage matrix from its Markdown page (docs/compatibility.mdx): what each agent has shown in its tests. */
 
 export type Outcome = "yes" | "no" | "fails" | "not tried";
 
@@ -15,7 +15,7 @@ export interface Coverage {
   readonly features: readonly Feature[];
 }
 
-/** The columns of the matrix by the agents' ids. */
+/** The columns of the matrix, by agent id. */
 export function readCoverage(page: string): ReadonlyMap<string, Coverage> {
   const lines = page.split("\n");
   const [titles = [], , names = [], versions = [], stabilities = [], ...rows] = lines.filter((line) => line.startsWith("| ")).map(cells);

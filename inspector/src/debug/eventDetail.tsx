@@ -48,7 +48,7 @@ function Half({ title, text }: { title: string; text: string }) {
   );
 }
 
-/** The stream leaves native payloads out; one is asked for when it is looked at. */
+/** The stream leaves out native payloads; one is fetched when it is opened. */
 function useNative(sessionId: string, sequence: number): string {
   const { client } = useWorkspace();
   const [text, setText] = useState("…");

@@ -1,4 +1,4 @@
-/** An event in a few words, for a list; and whether it is one of those that were searched for. */
+/** A short description of an event for a list, and whether the event matches a search. */
 import type { Event } from "sandbox-agentd";
 import { asRecord } from "chat/transcript/record";
 

@@ -1,4 +1,4 @@
-/** Every event of the session, to filter, to search and to look into. */
+/** Every event of the session, with filter, search and detail view. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Event } from "sandbox-agentd";
@@ -68,7 +68,7 @@ export function EventsTab({ sessionId, sequence }: { sessionId: string; sequence
 
 interface EventListProps {
   events: readonly Event[];
-  /** The array grows in place: its length tells that it has. */
+  /** The array grows in place: its length shows when. */
   total: number;
   chosen: number | null;
   onChoose: (sequence: number) => void;
@@ -83,7 +83,7 @@ function EventList({ events, total, chosen, onChoose }: EventListProps) {
     if (box && atEnd.current && chosen === null) box.scrollTop = box.scrollHeight;
   }, [total, chosen]);
   const at = useMemo(() => (chosen === null ? -1 : events.findIndex((event) => event.sequence === chosen)), [events, total, chosen]);
-  // Once it is chosen and there: a link may point to an event that is still to be read, and later ones must not pull one back.
+  // Scroll to a linked event only once it has been loaded, and only once: later events must not scroll the list back.
   const latest = useRef(at);
   latest.current = at;
   const isThere = at >= 0;

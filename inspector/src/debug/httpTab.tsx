@@ -1,4 +1,4 @@
-/** Everything that this page sent, as it was sent. */
+/** Every request this page sent, unchanged. */
 import { useState } from "react";
 import { asCurl, type LoggedRequest } from "../daemon/requestLog";
 import { Button } from "chat/parts/button";
@@ -63,7 +63,7 @@ function RequestHalf({ title, text }: { title: string; text: string }) {
   );
 }
 
-/** The log goes on from one daemon to the next: what was sent to another one keeps its address. */
+/** The log spans daemons: requests to an earlier one keep its address. */
 function shortened(url: string, endpoint: string): string {
   return url.startsWith(`${endpoint}/`) ? url.slice(endpoint.length) : url;
 }

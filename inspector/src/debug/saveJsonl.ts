@@ -1,4 +1,4 @@
-/** All events of a session with their native payloads, as a file. */
+/** Saves all events of a session, with their native payloads, as a file. */
 import type { Operations } from "sandbox-agentd";
 import { saveFile } from "../export/saveFile";
 

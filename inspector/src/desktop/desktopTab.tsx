@@ -1,4 +1,4 @@
-/** The desktop of the daemon's machine: start it, watch it, help with mouse and keyboard, and keep what it shows. */
+/** The desktop of the daemon's machine: start it, watch it, use it, and record it. */
 import { type FormEvent, lazy, Suspense, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { DesktopStatus, RecordingInfo, WindowInfo } from "../daemon/types";
@@ -16,7 +16,7 @@ const DesktopScreen = lazy(() => import("./desktopScreen"));
 
 const SIZES = ["1280x800", "1024x768", "1440x900", "1920x1080"];
 
-/** Carries something out and says so if it does not work. */
+/** Runs an action and shows its error. */
 type Attempt = (action: () => Promise<unknown>) => Promise<void>;
 
 export default function DesktopTab() {

@@ -1,4 +1,4 @@
-/** The state of the desktop, asked for again while somebody looks. */
+/** The state of the desktop, polled while it is shown. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { DesktopStatus, RecordingInfo } from "../daemon/types";
 import { useWorkspace } from "../state/workspace";
@@ -9,7 +9,7 @@ interface Known {
   /** Null until the daemon has answered. */
   readonly status: DesktopStatus | null;
   readonly recordings: readonly RecordingInfo[];
-  /** Why the last request did not work. */
+  /** Why the last request failed. */
   readonly failure: unknown;
   readonly reload: () => Promise<void>;
 }

@@ -51,7 +51,7 @@ function toolBlocks(entry: ToolEntry, level: number): string[] {
   ];
 }
 
-/** In a fence that is longer than every one within. */
+/** Uses a fence longer than any fence inside. */
 function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map((found) => found.length));
   const fence = "`".repeat(longest + 1);

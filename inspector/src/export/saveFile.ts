@@ -1,4 +1,4 @@
-/** Gives something to the browser as a file. */
+/** Saves content as a file through the browser. */
 export function saveFile(name: string, parts: string[], type: string): void {
   saveBlob(name, new Blob(parts, { type }));
 }

@@ -1,13 +1,13 @@
-/** What was written and not saved yet, kept while one looks at another file or tab. */
+/** Unsaved edits, kept while another file or tab is open. */
 import type { TextFile } from "./fileText";
 
 export interface Draft {
   readonly text: string;
-  /** The file as it was when one began to write. */
+  /** The file as it was when editing began. */
   readonly base: TextFile;
 }
 
-/** More are not written at once; the oldest goes. */
+/** How many drafts are kept; beyond it, the oldest is dropped. */
 const KEPT = 20;
 const drafts = new Map<string, Draft>();
 

@@ -1,20 +1,20 @@
-/** Files of the daemon's machine. With a session, a relative path begins in its directory; without, at home. */
+/** Files of the daemon's machine. Relative paths start in the session's directory, or in the home directory without one. */
 import type { EntryPage, FileEntry, FileWritten, Operations } from "sandbox-agentd";
 
 const PAGE = 500;
-/** A folder with more is shown as far as this. */
+/** How many entries of a folder are shown. */
 export const MAX_ENTRIES = 2000;
 
 export interface Folder {
   readonly entries: readonly FileEntry[];
-  /** There are more than are shown. */
+  /** Some entries are not shown. */
   readonly isCut: boolean;
 }
 
-/** A file of the daemon's machine, or the start of it. */
+/** A file of the daemon's machine, or the start of one. */
 export interface FileContent {
   readonly blob: Blob;
-  /** What `If-Match` takes. */
+  /** For `If-Match`. */
   readonly etag: string;
   /** Of the whole file. */
   readonly size: number;
@@ -26,12 +26,12 @@ export class FileApi {
     private readonly sessionId: string | null,
   ) {}
 
-  /** Tells a file from those of other daemons. */
+  /** Distinguishes this daemon's files from those of others. */
   keyOf(path: string): string {
     return `${this.client.baseUrl} ${path}`;
   }
 
-  /** Folders first, then by name. Without a path, the folder where everything begins. */
+  /** Folders first, then by name. Without a path, the root of relative paths. */
   async list(path: string | undefined): Promise<Folder> {
     const entries: FileEntry[] = [];
     let cursor: string | undefined;
@@ -44,7 +44,7 @@ export class FileApi {
     return { entries, isCut: cursor !== undefined };
   }
 
-  /** The first bytes of a file, at most so many. */
+  /** The first bytes of a file, up to a limit. */
   async read(path: string, most: number, signal?: AbortSignal): Promise<FileContent> {
     const answer = await this.client.fs.read(path, { ...this.#base, range: `bytes=0-${most - 1}`, signal });
     const blob = await answer.blob();
@@ -52,7 +52,7 @@ export class FileApi {
     return { blob, etag: answer.headers.get("ETag") ?? "", size: whole ? Number(whole[1]) : blob.size };
   }
 
-  /** With a tag, only if the file still has it. */
+  /** With a tag, writes only if the file still has it. */
   write(path: string, content: Blob, etag?: string): Promise<FileWritten> {
     return this.client.fs.write(path, content, { ...this.#base, ...(etag && { ifMatch: etag }) });
   }

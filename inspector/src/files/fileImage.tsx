@@ -1,6 +1,6 @@
 /**
- * Images that a browser draws without running anything. SVG is not among them: what is in a workspace is never rendered
- * as a document of this page.
+ * Image types that a browser draws without running anything. SVG is excluded: files in a workspace are never rendered
+ * as documents of this page.
  */
 import { useEffect, useState } from "react";
 

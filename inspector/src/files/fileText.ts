@@ -1,17 +1,17 @@
-/** Bytes as text that can be edited and given back as it was. */
+/** Decodes bytes as text that can be edited and saved without other changes. */
 
 export interface TextFile {
   readonly text: string;
   readonly etag: string;
   readonly size: number;
-  /** The file has more than is shown. */
+  /** The file is longer than what is shown. */
   readonly isCut: boolean;
 }
 
-/** Null for what is not text. */
+/** Null if it is not text. */
 export function decodedText(content: ArrayBuffer, isCut: boolean): string | null {
   try {
-    // The end of a part may be half a character.
+    // The last character may be cut off.
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content, { stream: isCut });
     return text.includes("\0") ? null : text;
   } catch {
@@ -19,7 +19,7 @@ export function decodedText(content: ArrayBuffer, isCut: boolean): string | null
   }
 }
 
-/** How the lines end. Null where they end in several ways: an editor makes them all alike. */
+/** The line ending. Null if they are mixed: an editor would make them all the same. */
 export function breakOf(text: string): "\n" | "\r\n" | null {
   const breaks = new Set(text.match(/\r\n|\r|\n/g));
   if (breaks.size === 0) return "\n";

@@ -1,4 +1,4 @@
-/** Folders that open in place. A file that is dropped on a folder is uploaded to it. */
+/** A folder tree. A file dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
@@ -9,12 +9,12 @@ import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
   api: FileApi;
-  /** Changes when folders must be read again. */
+  /** Changes when the folders must be read again. */
   version: number;
   open: FileEntry | null;
   onOpen: (entry: FileEntry) => void;
   onSave: (entry: FileEntry) => void;
-  /** `folder` ends with a slash, or is empty: where everything begins. */
+  /** `folder` ends with a slash; it is empty for the root. */
   onDrop: (folder: string, files: readonly File[], entries: readonly FileEntry[]) => void;
 }
 
@@ -128,7 +128,7 @@ function FileRow({ entry, depth, open, onOpen, onSave }: Actions & { entry: File
   );
 }
 
-/** Files dropped here stay here: elsewhere on the page they go along with the message. */
+/** Files dropped here stay here; elsewhere on the page they are attached to the message. */
 function useDrop(onFiles: (files: readonly File[]) => void) {
   const [isOver, setIsOver] = useState(false);
   const take = (event: DragEvent) => {

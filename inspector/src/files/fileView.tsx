@@ -1,4 +1,4 @@
-/** One file: text in colours, to read and to edit; an image; or, for everything else, its size. */
+/** One file: highlighted text to read or edit, an image, or just its size. */
 import { useEffect, useState } from "react";
 import { CodeText } from "chat/code/codeText";
 import { languageOf } from "chat/code/tokens";
@@ -14,7 +14,7 @@ import type { FileApi } from "./fileApi";
 import { FileImage, imageType } from "./fileImage";
 import { breakOf, decodedText, type TextFile, withBreaks } from "./fileText";
 
-/** So much is shown; a file that has more cannot be edited here. */
+/** How much of a file is shown. A longer file cannot be edited here. */
 const SHOWN = 1 << 20;
 
 type Shown = { readonly kind: "text"; readonly file: TextFile } | { readonly kind: "image"; readonly blob: Blob } | { readonly kind: "binary"; readonly size: number };
@@ -31,13 +31,13 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
   const [kept] = useState(() => draftOf(key));
   const [shown, setShown] = useState<Shown | null>(kept && { kind: "text", file: kept.base });
   const [failure, setFailure] = useState<string | null>(null);
-  /** What is being written; null while one reads. */
+  /** The edited text; null while reading. */
   const [draft, setDraft] = useState(kept?.text ?? null);
   const [asking, setAsking] = useState(false);
   const [version, setVersion] = useState(0);
 
   useEffect(() => {
-    // What is written belongs to the file as it was then.
+    // The edit belongs to the version of the file that was read then.
     if (kept && version === 0) return;
     const leaving = new AbortController();
     read(api, entry, leaving.signal).then(
@@ -120,7 +120,7 @@ interface EditorProps {
   draft: string;
   onDraft: (draft: string) => void;
   onSaved: (file: TextFile) => void;
-  /** Read the file as it is now, without what was written. */
+  /** Reload the file and drop the edit. */
   onReload: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Files of the daemon's machine: a tree, and the file that is open. */
+/** Files of the daemon's machine: a tree, and the open file. */
 import { useEffect, useMemo, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { FileEntry } from "../daemon/types";
@@ -10,11 +10,11 @@ import { FileApi, type Folder } from "./fileApi";
 import { FileTree } from "./fileTree";
 import { FileView } from "./fileView";
 
-/** Files that somebody dropped on a folder. */
+/** Files that were dropped on a folder. */
 interface Drop {
   readonly folder: string;
   readonly files: readonly File[];
-  /** Those of them that would replace one. */
+  /** Those that would replace an existing file. */
   readonly taken: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
   const [problem, setProblem] = useState<string | null>(null);
   const [notice, setNotice] = useState("");
   const [drop, setDrop] = useState<Drop | null>(null);
-  /** Counts up when the tree must be read again. */
+  /** Incremented when the tree must be read again. */
   const [version, setVersion] = useState(0);
 
   useEffect(() => {

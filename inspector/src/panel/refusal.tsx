@@ -1,4 +1,4 @@
-/** Why a tab has nothing to show. What the daemon does not allow is no failure, and nothing to try again. */
+/** Why a tab is empty. Something the daemon does not allow is not an error, and retrying does not help. */
 import { sayWhy } from "chat/state/words";
 import { Problem } from "sandbox-agentd";
 import { Button } from "chat/parts/button";

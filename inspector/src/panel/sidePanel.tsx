@@ -1,6 +1,6 @@
 /**
- * The panel at the right: one tab at a time. A new tab is a line in `TABS`; the tabs about the session and the page are
- * loaded together when the panel is first opened, the setup and those about the machine each when it is first looked at.
+ * The panel on the right, one tab at a time. A new tab is a line in `TABS`. The tabs about the session and the page are
+ * loaded together when the panel is first opened; setup and the tabs about the machine are loaded when first shown.
  */
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef } from "react";
 import { AgentsTab } from "../debug/agentsTab";
@@ -24,7 +24,7 @@ const DesktopTab = lazy(() => import("../desktop/desktopTab"));
 
 export type PanelTab = "changes" | "files" | "terminal" | "processes" | "desktop" | "setup" | "events" | "usage" | "http" | "agents" | "connection";
 
-/** What a tab may need to know. */
+/** What a tab may need. */
 interface Place {
   sessionId: string | null;
   /** The event that a link points to. */

@@ -1,4 +1,4 @@
-/** What stands there when the page itself has failed: the sessions go on without it. */
+/** Shown when the page itself has crashed: the sessions continue without it. */
 import { Button } from "chat/parts/button";
 import { Notice } from "chat/parts/notice";
 

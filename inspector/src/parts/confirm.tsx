@@ -1,4 +1,4 @@
-/** Asks before something is done that cannot be undone. */
+/** Asks for confirmation before something that cannot be undone. */
 import { Button } from "chat/parts/button";
 import { Dialog } from "./dialog";
 

@@ -1,6 +1,6 @@
 /**
- * A modal dialog: the browser's own, so that focus, Escape and the backdrop are right. It begins at what is marked with
- * `data-first`: the browser would begin at the button that closes it.
+ * A modal dialog, using the browser's own for focus, Escape and the backdrop. Focus starts at the element marked with
+ * `data-first`; the browser would start at the close button.
  */
 import { type MouseEvent, type ReactNode, useLayoutEffect, useRef } from "react";
 import { IconButton } from "chat/parts/button";
@@ -14,7 +14,7 @@ interface Props {
 
 export function Dialog({ title, onClose, children, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
-  // Not a later effect: focus goes back to where it was only from a dialog that is still in the page.
+  // Not in a later effect: focus returns to its old place only from a dialog that is still in the document.
   useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) dialog.showModal();
@@ -46,7 +46,7 @@ export function Dialog({ title, onClose, children, wide }: Props) {
   );
 }
 
-/** The backdrop is the dialog's own, and so is its scrollbar: only the place tells them apart. */
+/** A click on the backdrop or the scrollbar targets the dialog itself: only the position tells them apart. */
 function isOutside(dialog: HTMLElement, { clientX, clientY }: MouseEvent): boolean {
   const { left, right, top, bottom } = dialog.getBoundingClientRect();
   return clientX < left || clientX > right || clientY < top || clientY > bottom;

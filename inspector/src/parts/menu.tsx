@@ -21,7 +21,7 @@ export function Menu({ label, items, head }: { label: string; items: readonly Me
     document.addEventListener("mousedown", outside);
     return () => document.removeEventListener("mousedown", outside);
   }, [open]);
-  /** Focus goes back to the button: from there a dialog is opened, and there it ends. */
+  /** Return focus to the button, so that it is also restored after a dialog opened from here. */
   const close = () => {
     box.current?.querySelector("button")?.focus();
     setOpen(false);
@@ -32,7 +32,7 @@ export function Menu({ label, items, head }: { label: string; items: readonly Me
       event.stopPropagation();
       close();
     }
-    // On to what follows the menu, not through it.
+    // Move on to what follows the menu, not through it.
     if (event.key === "Tab") close();
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();

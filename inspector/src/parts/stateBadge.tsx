@@ -1,4 +1,4 @@
-/** A session's state, in a colour and in words. */
+/** A session's state, as a colour and a label. */
 import type { SessionState } from "../daemon/types";
 
 export const STATE_WORDS: Readonly<Record<SessionState, string>> = {

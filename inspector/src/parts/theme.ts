@@ -1,4 +1,4 @@
-/** Dark, light, or what the system says; remembered in this browser. */
+/** Dark, light, or the system's theme; stored in this browser. */
 import { Value } from "chat/state/observable";
 
 export type Theme = "auto" | "dark" | "light";
@@ -12,7 +12,7 @@ export function chooseTheme(choice: Theme): void {
   applyTheme();
 }
 
-/** What one sees now, whoever chose it. */
+/** The theme in effect, chosen or from the system. */
 export function isLight(choice: Theme): boolean {
   return choice === "auto" ? window.matchMedia("(prefers-color-scheme: light)").matches : choice === "light";
 }

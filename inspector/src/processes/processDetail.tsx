@@ -1,4 +1,4 @@
-/** One process: the facts, what it wrote, and the way to end it. */
+/** One process: its details, its output, and buttons to end it. */
 import { useState } from "react";
 import type { ProcessInfo } from "../daemon/types";
 import { Button, IconButton } from "chat/parts/button";
@@ -9,7 +9,7 @@ import { useProcessLog } from "./useProcessLog";
 
 interface Props {
   process: ProcessInfo;
-  /** Does something, shows why it did not work, and looks again. */
+  /** Runs an action, shows its error, and refreshes. */
   attempt: (action: () => Promise<unknown>) => Promise<void>;
   onClose: () => void;
 }

@@ -1,4 +1,4 @@
-/** Processes of the daemon's machine: what runs and what has ended, what each wrote, and the way to end one. */
+/** Processes of the daemon's machine, running and ended, with their output. */
 import { type FormEvent, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { ProcessInfo } from "../daemon/types";
@@ -99,7 +99,7 @@ function ProcessRow({ process, isChosen, onChoose }: { process: ProcessInfo; isC
   );
 }
 
-/** How it ended, in a few words. */
+/** A short description of how it ended. */
 export function endOf({ exitCode, endedBy, signal }: ProcessInfo): string {
   if (endedBy === "daemon") return "ended with the daemon";
   if (signal) return signal;

@@ -1,12 +1,12 @@
-/** What a process wrote, followed while it runs. */
+/** The output of a process, followed while it runs. */
 import { useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { ProcessLogEntry, StreamConnection } from "sandbox-agentd";
 import { useWorkspace } from "../state/workspace";
 
-/** Of more than this, the beginning is let go. */
+/** Beyond this, the beginning is dropped. */
 const KEPT = 400_000;
-/** Entries asked for at first. */
+/** Entries requested at first. */
 const TAIL = 500;
 
 interface Log {
@@ -21,7 +21,7 @@ export function useProcessLog(processId: string): Log {
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    // A character may be cut in two by the end of a read; each stream has its own.
+    // A read may end inside a character; each stream needs its own decoder.
     const decoders = new Map<string, TextDecoder>();
     let [text, isCut, last] = ["", false, 0];
     const take = ({ stream, sequence, data }: ProcessLogEntry) => {

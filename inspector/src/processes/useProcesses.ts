@@ -1,4 +1,4 @@
-/** The processes of the daemon, asked for again while somebody looks. */
+/** The processes of the daemon, polled while they are shown. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ProcessInfo } from "../daemon/types";
 import { useWorkspace } from "../state/workspace";
@@ -8,7 +8,7 @@ const EVERY_MS = 2000;
 interface Known {
   /** Null until the daemon has answered. */
   readonly processes: readonly ProcessInfo[] | null;
-  /** Why the last request did not work. */
+  /** Why the last request failed. */
   readonly failure: unknown;
   readonly reload: () => Promise<void>;
 }
@@ -44,7 +44,7 @@ export function useProcesses(): Known {
   return { processes, failure, reload };
 }
 
-/** What somebody asked for: a shell's own words, where it was started for them alone. */
+/** The command line; for `sh -c`, only the script. */
 export function commandOf({ command, args }: ProcessInfo): string {
   if (command === "sh" && args.length === 2 && args[0] === "-c") return args[1] as string;
   return [command, ...args].join(" ");

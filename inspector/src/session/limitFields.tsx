@@ -15,7 +15,7 @@ const LIMITS: readonly (readonly [LimitName, string, string])[] = [
 interface Props {
   limits?: Limits | undefined;
   placeholder: string;
-  /** A dialog begins here. */
+  /** The dialog's focus starts here. */
   isFirst?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function LimitFields({ limits = {}, placeholder, isFirst = false }: Props
   ));
 }
 
-/** What was filled in; null where nothing was. */
+/** The values that were entered; null for empty fields. */
 export function limitsIn(form: FormData): Record<LimitName, number | null> {
   return Object.fromEntries(LIMITS.map(([name]) => [name, form.get(name) ? Number(form.get(name)) : null])) as Record<LimitName, number | null>;
 }

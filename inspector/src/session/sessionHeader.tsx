@@ -1,4 +1,4 @@
-/** A session's name, what it runs with, and what can be done to it. */
+/** A session's title, its settings, and its actions. */
 import { lazy, Suspense, useState } from "react";
 import type { Transcript } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
@@ -120,7 +120,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
   );
 }
 
-/** The code for it is loaded when somebody wants it. */
+/** Loaded on first use. */
 async function saveMarkdown(transcript: Transcript, info: SessionInfo | null): Promise<void> {
   if (!info) return;
   const [{ asMarkdown }, { saveFile }] = await Promise.all([import("../export/markdown"), import("../export/saveFile")]);

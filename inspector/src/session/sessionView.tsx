@@ -1,4 +1,4 @@
-/** One session: its head, its transcript, and where one writes. */
+/** One session: header, transcript and composer. */
 import { useEffect, useMemo, useState } from "react";
 import { Composer, type Suggestion, Transcript } from "chat/index";
 import { useChat } from "chat/session/useSession";
@@ -64,7 +64,7 @@ export function SessionView({ sessionId, panel, onPanel }: Props) {
   );
 }
 
-/** The browser's own search finds only what is drawn. Pressed again in the field, it is the browser's. */
+/** The browser's own search finds only what is rendered. Pressed again in the field, the browser's search opens. */
 function useSearchKey(setSearching: (open: boolean) => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -1,4 +1,4 @@
-/** Switches what a session runs with: mode, model, variant. */
+/** Switches the mode, model and variant of a session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { SessionInfo } from "../daemon/types";

@@ -1,4 +1,4 @@
-/** Three things to try, in a session in which nothing was said yet. */
+/** Three things to try in an empty session. */
 import type { Suggestion } from "chat/composer/composer";
 import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
@@ -15,7 +15,7 @@ const IDEAS: readonly Idea[] = [
   { title: "Improve it", prompt: "Find something that has no test and write one for it. Run it." },
 ];
 
-/** The mock agent needs no key; the first word of a prompt says what it does. */
+/** The mock agent needs no key; the first word of a prompt selects what it does. */
 const MOCK_IDEAS: readonly Idea[] = [
   { title: "See a bit of everything", prompt: "demo" },
   { title: "Change a file", prompt: "edit" },

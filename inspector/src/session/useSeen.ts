@@ -1,4 +1,4 @@
-/** What is open in a page that is in sight has been seen. */
+/** Marks the open session as seen while the page is visible. */
 import { useEffect } from "react";
 import type { SessionInfo } from "../daemon/types";
 import type { Conversation } from "chat/state/conversation";

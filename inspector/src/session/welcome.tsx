@@ -1,4 +1,4 @@
-/** What stands there while no session is open. */
+/** Shown while no session is open. */
 import { Button } from "chat/parts/button";
 import { Icon } from "chat/parts/icon";
 import { useObserved } from "chat/state/observable";

@@ -1,4 +1,4 @@
-/** Which agent: those that are installed can be chosen, the others can be installed. */
+/** Selects an agent. Agents that are not installed can be installed here. */
 import { AgentMark } from "../parts/agentMark";
 import { Notice } from "chat/parts/notice";
 import { useObserved } from "chat/state/observable";

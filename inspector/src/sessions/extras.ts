@@ -1,4 +1,4 @@
-/** What a session is given beyond its agent and model, as a person fills it in. */
+/** The optional settings of a new session, as entered in the form. */
 import { type ServerDraft, serversOf } from "./mcp";
 import { type Pair, recordOf } from "./pairsForm";
 import { type RuleDraft, rulesOf } from "./rules";
@@ -15,7 +15,7 @@ export interface Extras {
 
 export const NO_EXTRAS: Extras = { servers: [], sources: [], rules: [], variables: [], desktop: false };
 
-/** Their part of the request that makes a session; what is empty is left out. */
+/** Their part of the create request; empty values are left out. */
 export function requestOf({ servers, sources, rules, variables, desktop }: Extras): object {
   return {
     ...(servers.length > 0 && { mcp: serversOf(servers) }),

@@ -1,4 +1,4 @@
-/** The folded parts of the form that makes a session. */
+/** The collapsible parts of the form for a new session. */
 import type { ReactNode, SyntheticEvent } from "react";
 import { LimitFields } from "../session/limitFields";
 import type { Extras } from "./extras";
@@ -57,7 +57,7 @@ function Part({ name, count = 0, children }: { name: string; count?: number; chi
   );
 }
 
-/** The browser points at a wrong field only where it can be seen. */
+/** The browser can point out an invalid field only if it is visible. */
 function unfold({ currentTarget }: SyntheticEvent<HTMLDetailsElement>): void {
   currentTarget.open = true;
 }

@@ -1,10 +1,10 @@
-/** An installation, followed step by step. */
+/** An installation and its progress. */
 import { bytes } from "chat/parts/format";
 import type { Operations, Progress as Step } from "sandbox-agentd";
 
 export interface Progress {
   readonly words: string;
-  /** How much of the step is done, from 0 to 1; null where nobody knows. */
+  /** Progress of the step, from 0 to 1; null if unknown. */
   readonly part: number | null;
 }
 

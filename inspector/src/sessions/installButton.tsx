@@ -1,4 +1,4 @@
-/** Installs an agent and says how far it is. */
+/** Installs an agent and shows the progress. */
 import { useState } from "react";
 import { sayWhy } from "chat/state/words";
 import { Button } from "chat/parts/button";

@@ -1,4 +1,4 @@
-/** MCP servers as a person fills them in, and as the daemon wants them. */
+/** MCP servers as entered in the form, and as the daemon expects them. */
 import type { McpServer } from "../daemon/types";
 import { type Pair, recordOf } from "./pairsForm";
 
@@ -24,7 +24,7 @@ export function serversOf(drafts: readonly ServerDraft[]): Record<string, McpSer
   return servers;
 }
 
-/** A command line in words: quotes and backslashes as in a shell, nothing else. */
+/** Splits a command line: quotes and backslashes as in a shell, nothing else. */
 export function wordsOf(line: string): string[] {
   const words: string[] = [];
   for (const [raw] of line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\])+/g)) {
@@ -33,7 +33,7 @@ export function wordsOf(line: string): string[] {
   return words;
 }
 
-/** Servers from the JSON that many agents' settings hold, also when a whole settings file was pasted. */
+/** Servers from the JSON that many agents use in their settings, or from a whole settings file. */
 export function draftsFrom(json: string): ServerDraft[] {
   let given: unknown;
   try {

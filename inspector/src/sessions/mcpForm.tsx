@@ -1,4 +1,4 @@
-/** MCP servers to fill in one by one, or to paste as JSON. */
+/** MCP servers, entered one by one or pasted as JSON. */
 import { useState } from "react";
 import { sayWhy } from "chat/state/words";
 import { Button, IconButton } from "chat/parts/button";

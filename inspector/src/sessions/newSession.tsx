@@ -1,4 +1,4 @@
-/** The dialog that makes a session. */
+/** The dialog for a new session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import type { PermissionMode } from "../daemon/types";
@@ -44,7 +44,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // Where nothing was filled in, the daemon's own limits hold.
+    // Empty fields leave the daemon's own limits in force.
     const limits = Object.entries(limitsIn(new FormData(event.currentTarget))).filter(([, value]) => value !== null);
     setFailure(null);
     setBusy(true);
@@ -132,7 +132,7 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What the agent offers in the directory; asked a moment after the last key, and only of one that is there. */
+/** What the agent offers in the directory. Requested shortly after the last key press, and only for an installed agent. */
 function useOffer(agent: string, directory: string, installed: boolean): Offer | null {
   const { agents } = useWorkspace();
   const [offer, setOffer] = useState<Offer | null>(null);

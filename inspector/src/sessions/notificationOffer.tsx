@@ -1,4 +1,4 @@
-/** Asks, once, whether a notification should say that a session needs somebody. */
+/** Asks once whether to show a notification when a session needs attention. */
 import { Button } from "chat/parts/button";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";

@@ -6,7 +6,7 @@ export type Pair = readonly [name: string, value: string];
 interface Props {
   pairs: readonly Pair[];
   onChange: (pairs: readonly Pair[]) => void;
-  /** What one of them is, e.g. `Variable`. */
+  /** What each entry is, e.g. `Variable`. */
   of: string;
 }
 

@@ -1,4 +1,4 @@
-/** Rules as a person fills them in, as the daemon wants them, and in words. */
+/** Rules as entered in the form, as the daemon expects them, and as text. */
 import type { PolicyRule } from "../daemon/types";
 
 type Effect = PolicyRule["effect"];
@@ -6,9 +6,9 @@ type Kind = NonNullable<PolicyRule["kind"]>;
 
 export interface RuleDraft {
   readonly effect: Effect;
-  /** Empty for tools of every kind. */
+  /** Empty for every kind of tool. */
   readonly kind: Kind | "";
-  /** Empty for everything of the kind. */
+  /** Empty to match everything of the kind. */
   readonly pattern: string;
   readonly reason: string;
 }
@@ -16,7 +16,7 @@ export interface RuleDraft {
 export const NO_RULE: RuleDraft = { effect: "deny", kind: "command", pattern: "", reason: "" };
 export const EFFECTS: readonly Effect[] = ["allow", "ask", "deny"];
 
-/** What a pattern is compared with, and an example of one. */
+/** What each kind of pattern matches, with an example. */
 export const PATTERNS: Readonly<Record<RuleDraft["kind"], readonly [field: "command" | "path" | "host" | "tool", example: string]>> = {
   "": ["path", "**/.env"],
   command: ["command", "git *"],

@@ -1,4 +1,4 @@
-/** Which sessions the list shows, by words; also by the words of a state. The keys that go from one to the next go by it, too. */
+/** Filters the session list by words, including the words of a state. The keys that step through sessions follow it too. */
 import { useMemo, useState } from "react";
 import type { SessionInfo } from "../daemon/types";
 import { STATE_WORDS } from "../parts/stateBadge";

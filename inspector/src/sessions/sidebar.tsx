@@ -1,4 +1,4 @@
-/** All sessions of the daemon: find one, make one, see which needs you. */
+/** All sessions of the daemon: search, create, and see which one needs you. */
 import type { PanelTab } from "../panel/sidePanel";
 import { Button, IconButton } from "chat/parts/button";
 import { Icon } from "chat/parts/icon";

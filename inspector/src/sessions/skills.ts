@@ -1,10 +1,10 @@
-/** Sources of skills as a person fills them in, and as the daemon wants them. */
+/** Sources of skills as entered in the form, and as the daemon expects them. */
 import type { SkillSource } from "../daemon/types";
 
 export interface SourceDraft {
   readonly type: SkillSource["type"];
   readonly source: string;
-  /** Branch, tag or commit; empty for the default branch. A folder has none. */
+  /** Branch, tag or commit; empty for the default branch. Not used for a folder. */
   readonly ref: string;
 }
 

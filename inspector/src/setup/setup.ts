@@ -1,4 +1,4 @@
-/** What a session was given: its MCP servers, skills and rules. */
+/** What a session was created with: MCP servers, skills and rules. */
 import type { Operations } from "sandbox-agentd";
 import type { ListedRule, McpServerInfo, Skill } from "../daemon/types";
 

@@ -1,4 +1,4 @@
-/** What a session was given, and what it makes of it: MCP servers, skills, rules and limits. */
+/** What a session was created with, and its current state: MCP servers, skills, rules and limits. */
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import type { ListedRule, McpServerInfo, SessionInfo, Skill } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
@@ -10,7 +10,7 @@ import { LimitMeters } from "../usage/limitMeters";
 import { timesOf } from "../usage/limits";
 import { loadSetup, type Setup } from "./setup";
 
-/** A session that works changes often. */
+/** A running session changes often. */
 const LATER_MS = 700;
 
 export default function SetupTab({ sessionId }: { sessionId: string }) {
@@ -26,7 +26,7 @@ export default function SetupTab({ sessionId }: { sessionId: string }) {
       setFailure(error);
     }
   }, [client, sessionId]);
-  // Agents tell of their servers while they work; rules and limits change with the session.
+  // Agents report on their servers while they work; rules and limits change with the session.
   useEffect(() => {
     const timer = window.setTimeout(load, setup === null ? 0 : LATER_MS);
     return () => window.clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** The agents of a daemon, and what each offers; asked for when somebody looks. */
+/** The agents of a daemon and what each offers, requested on demand. */
 import { sayWhy } from "chat/state/words";
 import type { AgentInfo, Operations } from "sandbox-agentd";
 import type { Mode, Model } from "../daemon/types";
@@ -40,7 +40,7 @@ export class AgentList extends Observable<View> {
     }
   }
 
-  /** Modes and models of an agent in a directory. An agent that cannot tell its models still has modes. */
+  /** Modes and models of an agent in a directory. An agent that cannot list its models still has modes. */
   offer(agent: string, directory: string): Promise<Offer> {
     const key = `${agent}\n${directory}`;
     let offer = this.#offers.get(key);

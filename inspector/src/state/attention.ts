@@ -1,8 +1,8 @@
 /**
- * Tells a person who looks elsewhere that a session needs them: by a notification, where they want that.
+ * Notifies users who are looking elsewhere that a session needs them, if they want that.
  *
- * They are asked once, in the page, when a session needs them for the first time: browsers ignore a question that
- * nobody's click led to.
+ * They are asked once, in the page, when a session needs them for the first time: browsers ignore permission requests
+ * that do not come from a click.
  */
 import type { SessionInfo } from "../daemon/types";
 import { go } from "../route";
@@ -18,10 +18,10 @@ export class Attention extends Observable<{ readonly isOffered: boolean }> {
     return this.#view;
   }
 
-  /** Look at the sessions after a change. */
+  /** Check the sessions after a change. */
   look(sessions: readonly SessionInfo[]): void {
     const needy = sessions.filter(({ state }) => state === "requires_action");
-    // What waited before the page was opened is seen in the list.
+    // Sessions that were already waiting when the page was opened are visible in the list.
     const fresh = this.#needy ? needy.filter(({ sessionId }) => !this.#needy?.has(sessionId)) : [];
     this.#needy = new Set(needy.map(({ sessionId }) => sessionId));
     if (needy.length > 0 && canAsk()) this.#offer(true);
@@ -45,7 +45,7 @@ export class Attention extends Observable<{ readonly isOffered: boolean }> {
   }
 }
 
-/** On plain HTTP from another machine there are no notifications to offer. */
+/** Notifications are unavailable on plain HTTP, except from this machine. */
 function canAsk(): boolean {
   return window.isSecureContext && "Notification" in window && Notification.permission === "default" && !localStorage.getItem(KEY);
 }
@@ -60,6 +60,6 @@ function notify(session: SessionInfo): void {
       shown.close();
     };
   } catch {
-    // Browsers on phones have the name and refuse to make one.
+    // Mobile browsers define the constructor but refuse to run it.
   }
 }

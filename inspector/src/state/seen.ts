@@ -1,4 +1,4 @@
-/** How many events of each session were seen in this browser: what has more is unread. */
+/** How many events of each session were seen in this browser; a session with more is unread. */
 import type { SessionInfo } from "../daemon/types";
 import { Observable } from "chat/state/observable";
 
@@ -6,7 +6,7 @@ const KEY = "sandbox-agent.seen";
 const KEPT = 1000;
 
 export class Seen extends Observable<ReadonlyMap<string, number>> {
-  /** Null until the first list of sessions, in a browser that has seen none: all of those count as seen. */
+  /** Null until the first session list, in a browser that has seen none: all of those count as seen. */
   #counts: ReadonlyMap<string, number> | null = stored();
 
   get snapshot(): ReadonlyMap<string, number> {
@@ -28,7 +28,7 @@ export class Seen extends Observable<ReadonlyMap<string, number>> {
     try {
       localStorage.setItem(KEY, JSON.stringify([...counts]));
     } catch {
-      // The storage is full: this page still knows.
+      // The storage is full: this page still remembers.
     }
     this.changed();
   }

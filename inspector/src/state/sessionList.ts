@@ -1,4 +1,4 @@
-/** The daemon's sessions, whoever made them: those that need somebody, those that run, then the latest. */
+/** The daemon's sessions, whoever created them: first those that need attention, then running ones, then the latest. */
 import type { SessionNews } from "chat/state/connection";
 import type { Operations, SessionInfo, SessionPage } from "sandbox-agentd";
 import { Observable } from "chat/state/observable";
@@ -15,7 +15,7 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
     return this.#sorted;
   }
 
-  /** Ask for all sessions again. News that arrives on the stream in the meantime is newer than a page, so it wins. */
+  /** Reload all sessions. Updates that arrive on the stream meanwhile are newer than a page, so they win. */
   async reload(): Promise<void> {
     const newer = new Map<string, SessionNews>();
     this.#listening.add(newer);

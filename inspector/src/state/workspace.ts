@@ -1,4 +1,4 @@
-/** Everything that belongs to one connection: the stream, the sessions, the agents, the conversations that were opened. */
+/** Everything that belongs to one connection: stream, sessions, agents and opened conversations. */
 import { createContext, useContext } from "react";
 import type { Operations } from "sandbox-agentd";
 import { Connection, type SessionNews } from "chat/state/connection";

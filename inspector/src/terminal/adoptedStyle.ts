@@ -1,4 +1,4 @@
-/** `<adopted-style>`: its text is a style sheet of the page for as long as it is in the page. */
+/** `<adopted-style>`: its text is a style sheet of the page while the element is in the document. */
 class AdoptedStyle extends HTMLElement {
   readonly #sheet = new CSSStyleSheet();
 

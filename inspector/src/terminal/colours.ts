@@ -1,4 +1,4 @@
-/** The page's colours, as xterm.js takes them. */
+/** The page's colours for xterm.js. */
 import type { ITheme } from "@xterm/xterm";
 
 /** In the order of the ANSI colours. */
@@ -13,7 +13,7 @@ const NAMES = [
   ["white", "brightWhite"],
 ] as const;
 
-/** What the style sheets say for this element now. */
+/** The current values from the style sheets for this element. */
 export function terminalTheme(element: HTMLElement): ITheme {
   const probe = element.appendChild(document.createElement("span"));
   const colour = (name: string) => {

@@ -1,6 +1,6 @@
 /**
- * The connection to a terminal. The daemon sends the recent output first, so every connection begins with an empty
- * screen; when one breaks, the next is opened.
+ * The connection to a terminal. The daemon sends the recent output first, so every connection starts with an empty
+ * screen. A lost connection is reopened.
  */
 import type { Daemon } from "../daemon/daemon";
 import { Problem } from "sandbox-agentd";
@@ -21,9 +21,9 @@ type Frame = { type: "ready" } | { type: "exit"; exitCode: number | null } | { t
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 5000;
-/** So much may wait to be drawn. With more, it is quicker to begin again with the recent output. */
+/** How much may wait to be drawn. Beyond that, reconnecting for the recent output is faster. */
 const MAX_WAITING = 4 << 20;
-/** The daemon takes 64 KiB at once; a character has up to three bytes. */
+/** The daemon accepts 64 KiB at once; a character has up to three bytes. */
 const MAX_TYPED = 16_000;
 
 export class TerminalLink extends Observable<LinkState> {
@@ -32,7 +32,7 @@ export class TerminalLink extends Observable<LinkState> {
   #timer = 0;
   #wait = FIRST_WAIT;
   #closed = false;
-  /** Typed before the connection was there. */
+  /** Typed before the connection was open. */
   #early = "";
 
   constructor(
@@ -52,7 +52,7 @@ export class TerminalLink extends Observable<LinkState> {
     if (this.#state.kind === "connecting") this.#early = (this.#early + text).slice(0, MAX_TYPED);
     for (let from = 0; from < text.length; ) {
       let to = Math.min(from + MAX_TYPED, text.length);
-      // Both halves of a character go together.
+      // Keep both halves of a surrogate pair together.
       if (to < text.length && /[\ud800-\udbff]/.test(text.charAt(to - 1))) to -= 1;
       this.#say({ type: "input", data: text.slice(from, to) });
       from = to;
@@ -123,7 +123,7 @@ export class TerminalLink extends Observable<LinkState> {
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 
-  /** A browser does not tell why an upgrade was refused. */
+  /** A browser does not say why an upgrade was refused. */
   async #isGone(): Promise<boolean> {
     try {
       await this.daemon.polling.processes.get(this.processId);

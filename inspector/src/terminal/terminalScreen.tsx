@@ -16,9 +16,9 @@ const SCROLLBACK = 5000;
 interface Props {
   processId: string;
   name: string;
-  /** The process has ended, or is not there any more. */
+  /** The process has ended, or no longer exists. */
   onEnd: () => void;
-  /** Whoever works without a mouse wants to go on to the rest of the page. */
+  /** Keyboard users must be able to leave the terminal. */
   onLeave: () => void;
 }
 
@@ -112,7 +112,7 @@ function wordsOf(state: LinkState): string | null {
   }
 }
 
-/** Whether the terminal takes a key. Copying needs Ctrl C while something is selected; Shift F6 leads out. */
+/** Whether the terminal handles a key. Ctrl C copies while something is selected; Shift F6 leaves the terminal. */
 function passes(event: KeyboardEvent, terminal: Terminal, onLeave: () => void): boolean {
   if (event.shiftKey && event.key === "F6") {
     event.preventDefault();
@@ -122,7 +122,7 @@ function passes(event: KeyboardEvent, terminal: Terminal, onLeave: () => void): 
   return !(event.ctrlKey && !event.shiftKey && event.code === "KeyC" && terminal.hasSelection());
 }
 
-/** Calls whenever the page's colours change, by choice or with the system. */
+/** Calls back whenever the page's colours change, by choice or with the system. */
 function onColours(listener: () => void): () => void {
   const system = window.matchMedia("(prefers-color-scheme: light)");
   system.addEventListener("change", listener);

@@ -1,4 +1,4 @@
-/** The terminals of the daemon, one at a time. A terminal goes on when nobody looks at it. */
+/** The terminals of the daemon, one at a time. A terminal keeps running while it is hidden. */
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
 import { sayWhy } from "chat/state/words";
 import { Problem } from "sandbox-agentd";
@@ -23,7 +23,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
   const [starting, setStarting] = useState(false);
   const list = useRef<HTMLDivElement>(null);
 
-  // What has ended while one looked stays until it is closed, or one looks at another.
+  // A terminal that ends while it is shown stays until it is closed or another one is selected.
   const terminals = (processes ?? []).filter((process) => process.tty && (process.status === "running" || process.id === chosen)).reverse();
   const shown = terminals.find(({ id }) => id === chosen) ?? terminals.at(-1);
   useEffect(() => setChosen(shown?.id ?? null), [shown?.id]);
@@ -47,7 +47,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
         if (error instanceof Problem && error.facts.field === "command") return startShell("sh");
         throw error;
       });
-      // It can be chosen once it is in the list.
+      // It can be selected once it is in the list.
       await reload();
       setChosen(shell.id);
     });

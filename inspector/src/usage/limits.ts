@@ -12,7 +12,7 @@ export interface Measure {
   readonly words: string;
 }
 
-/** What can be measured between events; time goes on by itself. */
+/** Limits that can be measured from events; time passes by itself. */
 export function measuresOf({ limits = {}, usage, turns = 0 }: SessionInfo): Measure[] {
   const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
   const measures: Measure[] = [];
@@ -26,7 +26,7 @@ export function measuresOf({ limits = {}, usage, turns = 0 }: SessionInfo): Meas
   return measures;
 }
 
-/** The limits of time, in words. */
+/** The time limits, as text. */
 export function timesOf({ limits = {}, createdAt }: SessionInfo, now: number): string[] {
   const { maxTurnSeconds, maxSessionSeconds } = limits;
   const times: string[] = [];

@@ -108,7 +108,7 @@ function Row({ name, row }: { name: string; row: UsageSum }) {
   );
 }
 
-/** A sum that leaves turns out says so. */
+/** Marks a sum that leaves out turns. */
 function costOf({ costUsd, turnsWithoutCost }: UsageSum): string {
   if (costUsd == null) return "unknown";
   return turnsWithoutCost > 0 ? `${money(costUsd)} + ${plural(turnsWithoutCost, "unknown turn")}` : money(costUsd);

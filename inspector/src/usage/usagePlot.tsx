@@ -1,4 +1,4 @@
-/** What each group has cost, as bars; tokens if no cost is known. */
+/** The cost of each group, as bars; tokens if no cost is known. */
 import type { UsageReport, UsageSum } from "../daemon/types";
 import { count, money } from "chat/parts/format";
 
@@ -9,7 +9,7 @@ const MAX_BARS = 120;
 export function UsagePlot({ report }: { report: UsageReport }) {
   const costs = report.total.costUsd != null;
   const size = (row: UsageSum) => (costs ? (row.costUsd ?? 0) : tokensOf(row));
-  // Days are in order, and the latest count; of other groups the highest come first.
+  // Days are in order, and the latest are shown; of other groups, the highest come first.
   const rows = report.by === "day" ? report.rows.slice(-MAX_BARS) : report.rows.slice(0, MAX_BARS);
   const highest = Math.max(0, ...rows.map(size));
   if (highest === 0) return null;

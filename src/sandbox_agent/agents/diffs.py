@@ -336,11 +336,11 @@ def _place(lines: list[str], old_lines: list[str], hunk: Hunk, gone: str, least:
     return others[0]
 
 
-def same_lines(one: str | None, other: str | None) -> bool:
+def same_lines(text: str | None, other: str | None) -> bool:
     """Whether two texts are equal except for line endings and the final newline. A missing file equals an
     empty one.
     """
-    return [_bare(line) for line in _lines(one or "")] == [_bare(line) for line in _lines(other or "")]
+    return [_bare(line) for line in _lines(text or "")] == [_bare(line) for line in _lines(other or "")]
 
 
 def _bare(line: str) -> str:

@@ -53,9 +53,9 @@ def extract(args: argparse.Namespace) -> int:
     if wants_json(args):
         print_json({"agents": found})
         return 0
-    print_rows(COLUMNS, (row for one in found for row in _rows(one)), empty="no agents")
-    for one in found:
-        for problem in one.problems:
+    print_rows(COLUMNS, (row for agent in found for row in _rows(agent)), empty="no agents")
+    for agent in found:
+        for problem in agent.problems:
             say(problem)
     return 0
 
@@ -85,7 +85,7 @@ def _chosen(name: str | None) -> list[Agent]:
 
 def _of_agent(agent: Agent, *, reveal: bool) -> OfAgent:
     found = find_credentials(agent, os.environ, Path.home())
-    shown = [_shown(one, reveal=reveal) for one in found.credentials]
+    shown = [_shown(credential, reveal=reveal) for credential in found.credentials]
     return OfAgent(agent.name, has_credentials(agent, os.environ, Path.home()), shown, found.problems)
 
 
@@ -109,11 +109,11 @@ def _moment(seconds: float) -> str:
         return "never"  # beyond the range of datetime
 
 
-def _rows(one: OfAgent) -> Iterator[dict[str, object]]:
-    facts: dict[str, object] = {"agent": one.agent, "available": one.available}
-    if not one.credentials:
+def _rows(found: OfAgent) -> Iterator[dict[str, object]]:
+    facts: dict[str, object] = {"agent": found.agent, "available": found.available}
+    if not found.credentials:
         yield facts
-    for shown in one.credentials:
+    for shown in found.credentials:
         yield {**facts, **structs.asdict(shown), "expires": _expiry(shown)}
 
 
@@ -128,14 +128,19 @@ def _variables(agents: Iterable[Agent]) -> Iterator[tuple[str, str]]:
     now = time.time()
     seen: dict[str, Credential] = {}
     for agent in agents:
-        for one in find_credentials(agent, os.environ, Path.home()).credentials:
-            if one.env is None or one.value is None or one.has_expired(now) or not NAME.fullmatch(one.env):
+        for credential in find_credentials(agent, os.environ, Path.home()).credentials:
+            if (
+                credential.env is None
+                or credential.value is None
+                or credential.has_expired(now)
+                or not NAME.fullmatch(credential.env)
+            ):
                 continue
-            first = seen.setdefault(one.env, one)
-            if first is one:
-                yield one.env, one.value
-            elif first.value != one.value:
-                say(f"using {one.env} from {first.source}; {one.source} has a different value")
+            first = seen.setdefault(credential.env, credential)
+            if first is credential:
+                yield credential.env, credential.value
+            elif first.value != credential.value:
+                say(f"using {credential.env} from {first.source}; {credential.source} has a different value")
 
 
 def how_to_log_in(agent: Agent, program: Path | None = None) -> str:

@@ -45,10 +45,10 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 def doctor(args: argparse.Namespace) -> int:
     found = list(findings(args))
     if wants_json(args):
-        print_json({"ok": all(one.state != "broken" for one in found), "findings": found})
+        print_json({"ok": all(finding.state != "broken" for finding in found), "findings": found})
     else:
         _show(found)
-    return 1 if any(one.state == "broken" for one in found) else 0
+    return 1 if any(finding.state == "broken" for finding in found) else 0
 
 
 def findings(args: argparse.Namespace) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ def _credentials(agent: Agent, program: Path | None) -> Iterator[Finding]:
         return
     now = time.time()
     found = find_credentials(agent, os.environ, Path.home())
-    usable = [one.source for one in found.credentials if one.is_usable(now)]
+    usable = [credential.source for credential in found.credentials if credential.is_usable(now)]
     todo = how_to_log_in(agent, program)
     for problem in found.problems:
         yield Finding(agent.name, "warning", problem, todo)
@@ -194,18 +194,18 @@ def _credentials(agent: Agent, program: Path | None) -> Iterator[Finding]:
         detail = f"credentials in {', '.join(dict.fromkeys(usable))}"
         yield Finding(agent.name, "ok", detail, f'`sandbox-agent run {agent.name} "Explain this folder"`')
     elif found.credentials:
-        expired = ", ".join(one.source for one in found.credentials)
+        expired = ", ".join(credential.source for credential in found.credentials)
         yield Finding(agent.name, "warning", f"credentials have expired: {expired}", todo)
     else:
         yield Finding(agent.name, "warning", "no credentials found", todo)
 
 
 def _show(found: list[Finding]) -> None:
-    for one in found:
-        mark = {"ok": "✓", "warning": "!", "broken": "✗"}[one.state]
-        _print((mark, STYLES[one.state]), (f" {one.about:<14} {one.detail}", ""))
-        if one.todo:
-            _print((f"  {'':<14} → {one.todo}", "dim"))
+    for finding in found:
+        mark = {"ok": "✓", "warning": "!", "broken": "✗"}[finding.state]
+        _print((mark, STYLES[finding.state]), (f" {finding.about:<14} {finding.detail}", ""))
+        if finding.todo:
+            _print((f"  {'':<14} → {finding.todo}", "dim"))
 
 
 def _print(*parts: tuple[str, str]) -> None:

@@ -46,7 +46,7 @@ LAST_EVENT_ID = "Last-Event-ID"
 def find_address(args: argparse.Namespace) -> Address:
     """From flags, the environment, the daemon's file in the data directory, or the default address, in that order."""
     endpoint, token = getattr(args, "endpoint", None), _given_token(args)
-    with _in_words():
+    with _as_command_errors():
         return discovery.find_address(endpoint, token, data_dir(args))
 
 
@@ -86,7 +86,7 @@ class Remote:
     """A daemon. There is no overall timeout, because installs and streams may take long."""
 
     def __init__(self, target: Address | Child) -> None:
-        with _in_words():
+        with _as_command_errors():
             self._transport = _Transport(target, program="sandbox-agent-cli")
 
     def __enter__(self) -> Self:
@@ -99,18 +99,18 @@ class Remote:
 
     @property
     def address(self) -> Address:
-        with _in_words():
+        with _as_command_errors():
             return self._transport.address()
 
     def send(self, request: Call) -> Answer:
         """Send a request and read the whole response; raises a problem. It is not retried: the user can repeat the command."""
-        with _in_words():
+        with _as_command_errors():
             return self._transport.send(request, Retry(seconds=0))
 
     @contextlib.contextmanager
     def download(self, request: Call) -> Iterator[Downloading]:
         """Read a response piece by piece; raises a problem."""
-        with _in_words(), self._transport.opened(request) as answer:
+        with _as_command_errors(), self._transport.opened(request) as answer:
             length = answer.headers.get("content-length")
             yield Downloading(
                 self._transport.pieces(answer),
@@ -157,18 +157,24 @@ class Remote:
         def resume(seen: int | None) -> Call:
             return request if has_end or seen is None else request.with_header(LAST_EVENT_ID, str(seen))
 
-        with _in_words(), contextlib.closing(frames(self._transport, resume, has_end=has_end)) as stream:
+        with (
+            _as_command_errors(),
+            contextlib.closing(frames(self._transport, resume, has_end=has_end)) as stream,
+        ):
             yield from stream
 
     @contextlib.contextmanager
     def terminal(self, process_id: str) -> Iterator[Terminal]:
-        with _in_words(), Terminal(self._transport, process_id) as terminal:
+        with _as_command_errors(), Terminal(self._transport, process_id) as terminal:
             yield terminal
 
     def watch(self, request: Call) -> Iterator[Frame]:
         """Frames with the progress of a request. The request is not repeated if they break off."""
         streamed = request.with_header("Accept", "text/event-stream")
-        with _in_words(), contextlib.closing(self._transport.frames(streamed, lambda: None)) as stream:
+        with (
+            _as_command_errors(),
+            contextlib.closing(self._transport.frames(streamed, lambda: None)) as stream,
+        ):
             yield from stream
 
 
@@ -210,7 +216,7 @@ class _Transport(Transport):
 
 
 @contextlib.contextmanager
-def _in_words() -> Iterator[None]:
+def _as_command_errors() -> Iterator[None]:
     """Turn errors of the client into errors of the command."""
     try:
         yield

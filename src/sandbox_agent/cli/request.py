@@ -40,7 +40,7 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
         content, size = pieces_of_file(args.content)
         if size is not None:
             headers["Content-Length"] = str(size)
-        if args.content != "-" and any(one.name == "filename" for one in command.arguments):
+        if args.content != "-" and any(argument.name == "filename" for argument in command.arguments):
             query.setdefault("filename", Path(args.content).name)
         headers.setdefault("Content-Type", command.media_type)
     elif command.method in ("POST", "PUT", "PATCH"):

@@ -18,7 +18,7 @@ from .failures import DaemonNotStarted
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
-TOLD_LINES = 15
+SHOWN_LINES = 15
 TOKEN_SETTINGS = (f"{PREFIX}TOKEN", f"{PREFIX}TOKEN_FILE", f"{PREFIX}NO_TOKEN")
 
 
@@ -56,19 +56,19 @@ class Child:
     def address(self) -> Address | None:
         """The address where it listens, once it does."""
         if self.has_ended():
-            problem = f"the daemon did not start:\n{self.last_words()}"
+            problem = f"the daemon did not start:\n{self.last_output()}"
             raise DaemonNotStarted(problem, exitCode=self.process.returncode)
-        found = re.search(r"^listening on (\S+)$", self._said(), re.MULTILINE)
+        found = re.search(r"^listening on (\S+)$", self._output(), re.MULTILINE)
         return Address(reachable(found[1]), self.token) if found else None
 
     def has_ended(self) -> bool:
         return self.process.poll() is not None
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of its output."""
-        return "\n".join(self._said().strip().splitlines()[-TOLD_LINES:])
+        return "\n".join(self._output().strip().splitlines()[-SHOWN_LINES:])
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 

@@ -48,5 +48,5 @@ def _sphinx(lines: list[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines):
         if entry := SPHINX.match(line):
             more = lines[number + 1 :]
-            end = next((n for n, one in enumerate(more) if not one[:1].isspace()), len(more))
-            yield entry["name"], " ".join([entry["text"].strip(), *(one.strip() for one in more[:end])])
+            end = next((n for n, text in enumerate(more) if not text[:1].isspace()), len(more))
+            yield entry["name"], " ".join([entry["text"].strip(), *(text.strip() for text in more[:end])])

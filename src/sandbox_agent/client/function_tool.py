@@ -60,7 +60,9 @@ def function_tool(function: Callable[..., object]) -> FunctionTool:
     if not name.isidentifier() or inspect.isclass(function):
         raise TypeError(f"{function!r} cannot be a tool: give a function with a name, or a FunctionTool")
     try:
-        parameters = [_parameter(function, one) for one in inspect.signature(function).parameters.values()]
+        parameters = [
+            _parameter(function, parameter) for parameter in inspect.signature(function).parameters.values()
+        ]
         fields = [parameter.field for parameter in parameters]
         arguments = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
         schema = _schema_of(arguments)
@@ -72,8 +74,8 @@ def function_tool(function: Callable[..., object]) -> FunctionTool:
 
     def run(given: dict[str, Any]) -> object:
         values = msgspec.convert(_whole_numbers(given), arguments, str_keys=True)
-        named = ((one, getattr(values, one)) for one in values.__struct_fields__)
-        return function(**{one: value for one, value in named if value is not UNSET})
+        named = ((name, getattr(values, name)) for name in values.__struct_fields__)
+        return function(**{name: value for name, value in named if value is not UNSET})
 
     return FunctionTool(name, run, described.text, schema)
 

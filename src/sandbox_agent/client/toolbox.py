@@ -56,7 +56,7 @@ class Toolboxes:
 
 def tools_from(given: Iterable[ToolSource]) -> list[Tool | FunctionTool]:
     """Describe the functions among the tools. Raises `TypeError` for what cannot be a tool."""
-    return [_tool_from(one) for one in given]
+    return [_tool_from(tool) for tool in given]
 
 
 def _tool_from(given: ToolSource) -> Tool | FunctionTool:

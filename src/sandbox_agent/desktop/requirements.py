@@ -45,12 +45,12 @@ UPDATE: dict[str, tuple[str, ...]] = {"apt": ("apt-get", "update")}
 
 def program(requirement: str) -> str | None:
     """The path of a program that meets a requirement."""
-    (found,) = (one for one in REQUIREMENTS if one.name == requirement)
+    (found,) = (each for each in REQUIREMENTS if each.name == requirement)
     return next((path for name in found.programs if (path := shutil.which(name)) is not None), None)
 
 
 def missing() -> tuple[str, ...]:
-    return tuple(one.name for one in REQUIREMENTS if program(one.name) is None)
+    return tuple(each.name for each in REQUIREMENTS if program(each.name) is None)
 
 
 def package_manager() -> str | None:
@@ -60,7 +60,7 @@ def package_manager() -> str | None:
 def install_commands(manager: str) -> list[tuple[str, ...]]:
     """What to run, one after the other, to install everything that is missing."""
     absent = missing()
-    packages = [one.packages[manager] for one in REQUIREMENTS if one.name in absent]
+    packages = [each.packages[manager] for each in REQUIREMENTS if each.name in absent]
     if not packages:
         return []
     update = [UPDATE[manager]] if manager in UPDATE else []

@@ -93,11 +93,11 @@ class Watch:
             elif notice.what & kernel.IGNORED:
                 self._folders.pop(notice.watch, None)
             elif notice.watch in self._folders:
-                for change in self._told(notice):
+                for change in self._changes(notice):
                     found[change] = None
         return list(found)
 
-    def _told(self, notice: kernel.Notice) -> Iterator[FileChange | Lost]:
+    def _changes(self, notice: kernel.Notice) -> Iterator[FileChange | Lost]:
         path = self._folders[notice.watch] + notice.name
         is_folder = bool(notice.what & kernel.IS_FOLDER)
         kind: EntryType = "directory" if is_folder else "file"

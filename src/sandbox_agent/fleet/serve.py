@@ -50,7 +50,7 @@ async def _serve(provider: Provider, settings: FleetSettings, listening: Listeni
         serving = loop.create_task(server.serve())
         waiting = loop.create_task(stopping.wait())
         try:
-            await _say_where(server, serving)
+            await _print_addresses(server, serving)
             await asyncio.wait({serving, waiting, watching}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in (watching, waiting):
@@ -82,7 +82,7 @@ def _uvicorn_config(front: Front, listening: Listening) -> uvicorn.Config:
     )
 
 
-async def _say_where(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
+async def _print_addresses(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
     while not server.started:
         if serving.done():
             raise Unavailable("the fleet cannot listen on this address")

@@ -32,7 +32,7 @@ class OpenAI:
     ) -> Stream | None:
         """Send the response, or return it if it is a stream."""
         # Loaded on first use: a daemon whose door nobody uses pays nothing for it.
-        from ..doors.openai.errors import in_their_words, retry_header
+        from ..doors.openai.errors import as_openai_error, retry_header
 
         async def gone() -> None:
             while (await receive())["type"] != "http.disconnect":
@@ -54,7 +54,7 @@ class OpenAI:
             answer = await self._opened().answer(request, gone)
         except SandboxAgentError as error:
             described = [*cors, retry_header(error)]
-            await send_problem(send, in_their_words(error), scope["path"], described)
+            await send_problem(send, as_openai_error(error), scope["path"], described)
             return None
         if isinstance(answer, Stream):
             return answer

@@ -39,7 +39,7 @@ class OpenCode:
     ) -> Stream | None:
         """Send the response, or return it if it is a stream."""
         # Loaded on first use: a daemon whose door nobody uses pays nothing for it.
-        from ..doors.opencode.door import Door, Empty, in_their_words
+        from ..doors.opencode.door import Door, Empty, as_opencode_error
 
         try:
             query = query_of(scope)
@@ -61,7 +61,7 @@ class OpenCode:
 
             result = await door.answer(scope["method"], path, query, headers, body, gone)
         except SandboxAgentError as error:
-            raise in_their_words(error) from None
+            raise as_opencode_error(error) from None
         if isinstance(result, Stream):
             return result
         is_empty = isinstance(result, Empty)

@@ -101,8 +101,8 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
         gc.enable()
         address = _address(config, listening)
         if config.parent_pid is None:  # a daemon that belongs to a program is not for others
-            _leave_word(daemon.folder, address)
-        _say_where(address, token)
+            _write_state(daemon.folder, address)
+        _print_addresses(address, token)
         notify("READY=1")
         ends: set[asyncio.Future[Any]] = {waiting, serving, daemon.broken}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -174,13 +174,13 @@ def _address(config: Config, listening: socket.socket) -> str:
     return f"http://{host}:{listening.getsockname()[1]}"
 
 
-def _leave_word(folder: Path, address: str) -> None:
+def _write_state(folder: Path, address: str) -> None:
     """For clients on this machine. Without the token: the user who chose it decides where it is kept."""
     with contextlib.suppress(OSError):
         save(folder, DaemonState(os.getpid(), reachable(address), None, __version__))
 
 
-def _say_where(address: str, token: Token | None) -> None:
+def _print_addresses(address: str, token: Token | None) -> None:
     print(f"listening on {address}", file=sys.stderr, flush=True)  # noqa: T201
     if token is None and not is_loopback(urlsplit(address).hostname or ""):
         print("warning      no token: anyone who can reach this address can run code", file=sys.stderr)  # noqa: T201

@@ -29,7 +29,7 @@ class Guarded:
     def __init__(self, instance: str, on_gone: Callable[[], None]) -> None:
         self._marker = f"{instance}/{next(_spawn_numbers)}."
         self._on_gone = on_gone
-        self._said = b""
+        self._partial = b""
         self.pid: int | None = None
         self.returncode: int | None = None
         """As the system reports it: negative for a signal. If the program could not be started, as a shell reports it."""
@@ -112,9 +112,9 @@ class Guarded:
         """Call this once it is gone."""
         self._popen.wait()
 
-    def _tell(self, word: bytes) -> None:
+    def _tell(self, command: bytes) -> None:
         with contextlib.suppress(OSError):
-            self._control.send(word)
+            self._control.send(command)
 
     def _stop_by_force(self) -> None:
         """The guardian is stuck or stopped: do its work from here."""
@@ -133,7 +133,7 @@ class Guarded:
         if not chunk:
             self._control_closed()
             return
-        *lines, self._said = (self._said + chunk).split(b"\n")
+        *lines, self._partial = (self._partial + chunk).split(b"\n")
         for line in lines:
             word, _, rest = line.decode().partition(" ")
             match word:

@@ -120,8 +120,8 @@ class DockerProvider:
         container = self._container_name(name)
         found = await self._engine.container(container)
         if found is None or found.state.status != "running":
-            said = await self._engine.logs(container) if found else ""
-            raise Unavailable(f"the daemon of sandbox {name} has ended: {said or 'no output'}", node=name)
+            output = await self._engine.logs(container) if found else ""
+            raise Unavailable(f"the daemon of sandbox {name} has ended: {output or 'no output'}", node=name)
         return Access(token=_first_file(await self._engine.archive(container, f"{SECRETS}/token")))
 
     async def list(self) -> list[Sandbox]:

@@ -16,7 +16,7 @@ from ..errors import InvalidRequest, SandboxAgentError, Unavailable
 API = "/v1.41"
 """The version of Docker 20.10, which newer engines support too."""
 ASK_SECONDS = 60.0
-TOLD_LINES = 15
+SHOWN_LINES = 15
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ class Engine:
 
     async def logs(self, name: str) -> str:
         """The last lines that a container has printed."""
-        query = {"stdout": "true", "stderr": "true", "tail": str(TOLD_LINES)}
+        query = {"stdout": "true", "stderr": "true", "tail": str(SHOWN_LINES)}
         return _unframed(await self._ask("GET", f"/containers/{quote(name)}/logs", query=query)).strip()
 
     # -- volumes --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ PORT = 2468
 """The port inside of a sandbox, unless the provider is told another."""
 LAUNCH_SECONDS = 300.0
 """Time for a sandbox to be created, and for the daemon to be copied into it and to start."""
-TOLD_LINES = 15
+SHOWN_LINES = 15
 PATH = 'PATH="$HOME/.local/bin:$PATH"; export PATH;'
 
 
@@ -110,8 +110,8 @@ async def _done(shell: Shell, command: str, env: Mapping[str, str], problem: str
     ran = await shell.run(command, env)
     if ran.exit_code == 0:
         return ran
-    said = "\n".join(f"{ran.stderr}\n{ran.stdout}".strip().splitlines()[-TOLD_LINES:])
-    raise Unavailable(f"{problem}: {said or f'exit code {ran.exit_code}'}")
+    output = "\n".join(f"{ran.stderr}\n{ran.stdout}".strip().splitlines()[-SHOWN_LINES:])
+    raise Unavailable(f"{problem}: {output or f'exit code {ran.exit_code}'}")
 
 
 def _data_dir(output: str) -> str:

@@ -80,9 +80,9 @@ class LocalProvider:
             while (sandbox := self._running(spec.name)) is None:
                 if child.poll() is not None:
                     raise Unavailable(
-                        f"sandbox {spec.name} did not start: {_last_words(place)}", node=spec.name
+                        f"sandbox {spec.name} did not start: {_last_output(place)}", node=spec.name
                     )
-                await _pause(deadline, f"sandbox {spec.name} did not start in time: {_last_words(place)}")
+                await _pause(deadline, f"sandbox {spec.name} did not start in time: {_last_output(place)}")
         except BaseException:
             # Nobody waits for it any more, and it may wait for its name forever.
             child.kill()
@@ -121,7 +121,7 @@ class LocalProvider:
     async def access(self, name: str) -> Access:
         if self._running(name) is None:
             raise Unavailable(
-                f"the daemon of sandbox {name} has ended: {_last_words(self._place(name))}", node=name
+                f"the daemon of sandbox {name} has ended: {_last_output(self._place(name))}", node=name
             )
         return Access()
 
@@ -198,7 +198,7 @@ async def _pause(deadline: float, problem: str) -> None:
     await asyncio.sleep(POLL_SECONDS)
 
 
-def _last_words(place: Path) -> str:
+def _last_output(place: Path) -> str:
     try:
         return (place / "log").read_bytes()[-TOLD_BYTES:].decode(errors="replace").strip() or "no output"
     except OSError:

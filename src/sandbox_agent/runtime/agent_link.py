@@ -29,9 +29,9 @@ from ..session.effects import (
     GiveDecision,
     GivePrompt,
     GiveToolResult,
+    Instruction,
     Interrupt,
     Switch,
-    Words,
 )
 from .carried import CarriedConversation
 from .host import Host
@@ -81,9 +81,9 @@ class AgentLink:
         self._is_open = False
         self._early: list[inputs.Input] = []
         """Inputs that arrived after the agent was ready and before the session knew it."""
-        self._words: deque[Words] = deque()
+        self._instructions: deque[Instruction] = deque()
         self._reading = False
-        self.heard = live.heard
+        self.output_ready = live.output_ready
         self._task = live.spawn(self._open())
 
     @property
@@ -339,38 +339,40 @@ class AgentLink:
 
     # -- speaking -----------------------------------------------------------------------------
 
-    def say(self, words: Words) -> None:
+    def instruct(self, instruction: Instruction) -> None:
         """Messages reach the agent in order: none overtakes a prompt whose files are still being read."""
-        if isinstance(words, GiveToolResult):
+        if isinstance(instruction, GiveToolResult):
             if self._tools is not None:
-                self._tools.give(words.key, words.outcome)
+                self._tools.give(instruction.key, instruction.outcome)
             return
-        self._words.append(words)
+        self._instructions.append(instruction)
         if not self._reading:
             self._speak()
 
     def _speak(self) -> None:
-        while self._words and not self._reading:
-            words = self._words.popleft()
+        while self._instructions and not self._reading:
+            instruction = self._instructions.popleft()
             host, conversation = self._host, self._conversation
             if host is None or conversation is None or host.process.is_ending:
-                if isinstance(words, GivePrompt):
-                    self._tell(inputs.Unsaid(self.attempt))
+                if isinstance(instruction, GivePrompt):
+                    self._tell(inputs.Undelivered(self.attempt))
                 continue
             try:
-                self._say(host, conversation, words)
+                self._send(host, conversation, instruction)
             except Exception as error:
                 logger.exception("a message to the agent of session %s could not be sent", self._live.id)
-                self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
+                self._tell(
+                    inputs.DeliveryFailed(self.attempt, f"the prompt could not be handed over: {error}")
+                )
 
-    def _say(self, host: Host, conversation: Conversation, words: Words) -> None:
+    def _send(self, host: Host, conversation: Conversation, instruction: Instruction) -> None:
         wire = host.wire
-        match words:
+        match instruction:
             case GivePrompt(_, prompt):
                 if wanted := wire.wants(prompt):
                     self._reading = True
                     host.hold()  # the agent's reply must be processed after the prompt
-                    self._live.spawn(self._read_and_prompt(host, conversation, words, wanted))
+                    self._live.spawn(self._read_and_prompt(host, conversation, instruction, wanted))
                     return
                 conversation.cancelling = False
                 wire.prompt(conversation, prompt, {})
@@ -391,17 +393,17 @@ class AgentLink:
         host.flush()
 
     async def _read_and_prompt(
-        self, host: Host, conversation: Conversation, words: GivePrompt, paths: tuple[str, ...]
+        self, host: Host, conversation: Conversation, instruction: GivePrompt, paths: tuple[str, ...]
     ) -> None:
         try:
             files = await asyncio.to_thread(_read, paths)
             if self._conversation is conversation:
                 conversation.cancelling = False
-                host.wire.prompt(conversation, words.prompt, files)
+                host.wire.prompt(conversation, instruction.prompt, files)
                 host.flush()
         except Exception as error:
             logger.exception("a prompt of session %s could not be handed over", self._live.id)
-            self._tell(inputs.SayFailed(self.attempt, f"the prompt could not be handed over: {error}"))
+            self._tell(inputs.DeliveryFailed(self.attempt, f"the prompt could not be handed over: {error}"))
         finally:
             self._reading = False
             host.release()

@@ -237,12 +237,12 @@ class Cluster:
         ours = [left for left in abandoned if self._may_continue(left.home)]
         for left in ours:
             await self._sessions.wake(left.session_id)
-        strange = [
+        to_close = [
             left.session_id for left in abandoned if left.is_open and not self._may_continue(left.home)
         ]
-        strange += self._closing.difference(strange)  # those that could not be closed before
-        for start in range(0, len(strange), SEVERAL):
-            await self._close(strange[start : start + SEVERAL])
+        to_close += self._closing.difference(to_close)  # those that could not be closed before
+        for start in range(0, len(to_close), SEVERAL):
+            await self._close(to_close[start : start + SEVERAL])
 
     def _may_continue(self, home: str) -> bool:
         return self._takes_any or home == self.name

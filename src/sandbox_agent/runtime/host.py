@@ -45,7 +45,7 @@ Tap = Callable[[Literal["in", "out", "cmd", "exit"], bytes], None]
 class Tenant(Protocol):
     """A session at a host, as the host sees it."""
 
-    def heard(self) -> None:
+    def output_ready(self) -> None:
         """The scribe has written output of the agent."""
 
     def notice(self, notice: Notice) -> None: ...
@@ -292,7 +292,7 @@ class Host:
                 for scribe in touched:
                     tenant = self._by_scribe.get(scribe)
                     if tenant is not None:
-                        tenant.heard()
+                        tenant.output_ready()
 
     def _pause(self) -> None:
         self._pauses += 1

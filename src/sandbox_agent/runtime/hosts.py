@@ -152,5 +152,5 @@ class Hosts:
             self._last_errors[host.agent.name] = exit.describe()
 
     def _forget(self, host: Host) -> None:
-        for key in [key for key, one in self._shared.items() if one is host]:
+        for key in [key for key, shared in self._shared.items() if shared is host]:
             del self._shared[key]

@@ -19,7 +19,7 @@ from ..schema.answers import Installed
 if TYPE_CHECKING:
     from ..install.installer import Installer
 
-Heard = TypeVar("Heard")
+Value = TypeVar("Value")
 
 MAX_AT_ONCE = 16
 """Each has a thread, even while it waits for another installation of the same agent."""
@@ -109,7 +109,7 @@ class Installation:
                 request.version,
                 reinstall=request.reinstall,
                 default=request.default,
-                tell=self._tell,
+                tell=self._report,
             )
         except Stopped:
             self._in_loop(self._fail, InstallFailed("the daemon is stopping", agent=request.agent.name))
@@ -118,15 +118,15 @@ class Installation:
         else:
             self._in_loop(self._succeed, installed)
 
-    def _tell(self, progress: Progress) -> None:
-        self._in_loop(self._hear, progress)
+    def _report(self, progress: Progress) -> None:
+        self._in_loop(self._set_latest, progress)
 
-    def _in_loop(self, say: Callable[[Heard], None], what: Heard) -> None:
+    def _in_loop(self, callback: Callable[[Value], None], value: Value) -> None:
         # The loop may already be closed: then no one is listening.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(say, what)
+            self._loop.call_soon_threadsafe(callback, value)
 
-    def _hear(self, progress: Progress) -> None:
+    def _set_latest(self, progress: Progress) -> None:
         self._latest = progress
         self._news.set()
 

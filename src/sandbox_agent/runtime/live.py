@@ -23,7 +23,7 @@ from ..schema.skills import SessionSkills
 from ..schema.tools import Tool
 from ..session import effects, inputs
 from ..session.effects import Effect
-from ..session.inputs import HEARD, Input, TimerKind
+from ..session.inputs import OUTPUT_READY, Input, TimerKind
 from ..session.machine import Machine
 from ..session.phases import Gone
 from ..store.base import Secrets
@@ -189,13 +189,13 @@ class LiveSession:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def heard(self) -> None:
+    def output_ready(self) -> None:
         """The agent produced output. Most of it is deltas, which need no decision."""
         if self.is_dropped:
             return
         pieces = None if self._busy else self._core.take_pieces()
         if pieces is None:
-            self.step(HEARD)
+            self.step(OUTPUT_READY)
         elif pieces:
             try:
                 self._log.append_pieces(self.end, pieces)
@@ -220,7 +220,7 @@ class LiveSession:
             self.rest_if_idle()
 
     def _step(self, input: Input) -> None:
-        if input is HEARD and self._link is not None:
+        if input is OUTPUT_READY and self._link is not None:
             self._link.note_turns(self._core.scribe)
         try:
             for effect in self.machine.step(input):
@@ -277,9 +277,9 @@ class LiveSession:
     def _carry_out(self, effect: Effect) -> None:
         CARRY_OUT[type(effect)](self, effect)
 
-    def _say(self, effect: effects.Say) -> None:
+    def _instruct(self, effect: effects.Instruct) -> None:
         if self._link is not None and self._link.attempt == effect.attempt:
-            self._link.say(effect.words)
+            self._link.instruct(effect.instruction)
 
     def _connect(self, effect: effects.Connect) -> None:
         self._link = AgentLink(self, effect)
@@ -328,7 +328,7 @@ def _uncertain(problem: Unavailable) -> Unavailable:
 CARRY_OUT: dict[type[Any], Callable[[LiveSession, Any], None]] = {
     effects.Append: lambda live, effect: live._log.append(live.end, effect),
     effects.Answer: lambda live, effect: live._callers.answer(effect),
-    effects.Say: LiveSession._say,
+    effects.Instruct: LiveSession._instruct,
     effects.Connect: LiveSession._connect,
     effects.Stop: LiveSession._stop,
     effects.Arm: lambda live, effect: live._timers.arm(effect),

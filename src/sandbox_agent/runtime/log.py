@@ -313,7 +313,7 @@ class Log(Reading):
             group.place(outcome)
             self._show(group.entries)
         elif isinstance(outcome, ImpossibleChange):
-            self._set_apart(group, outcome)
+            self._drop_impossible(group, outcome)
         else:
             self._failed(group, outcome)
             return
@@ -331,7 +331,7 @@ class Log(Reading):
             self._all_written.set_result(None)
             self._all_written = None
 
-    def _set_apart(self, group: Group, error: ImpossibleChange) -> None:
+    def _drop_impossible(self, group: Group, error: ImpossibleChange) -> None:
         """One session has an impossible change, by an internal error: write the others without it, and drop that session."""
         ends = group.ends()
         if len(ends) > 1:

@@ -76,6 +76,6 @@ def _digest(parts: Iterator[bytes]) -> bytes:
     return digest.digest()
 
 
-def _require_same(name: str, one: bytes, other: bytes) -> None:
-    if one != other:
+def _require_same(name: str, content: bytes, other: bytes) -> None:
+    if content != other:
         raise CopyDiffers(f"the file {name} differs after it was copied")

@@ -151,7 +151,7 @@ def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
         return
     before = core.snapshot()
     message = _message(core, command)
-    turns.write_beginning(core, message, heard=False)
+    turns.write_beginning(core, message, reaches_agent=False)
     turns.write_failure(core, problem)
     number = core.propose(command.id, before, *_remembered(core, command, message))
     core.answer(command.id, Accepted(message.turn_id, queued=False), after=number)

@@ -42,7 +42,7 @@ from ..store.base import (
     SaveSession,
     SessionRecord,
 )
-from .effects import Answer, Append, Effect, GiveToolResult, Say, Stop, Words
+from .effects import Answer, Append, Effect, GiveToolResult, Instruct, Instruction, Stop
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .limits import TimeLimits, reached_limit
 from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
@@ -124,7 +124,7 @@ class Core:
         self.time_limits: TimeLimits | None = None
         """The time limits that timers are armed for."""
         self._attempts = 0
-        self._owed: deque[tuple[int, Answer | Say]] = deque()
+        self._owed: deque[tuple[int, Answer | Instruct]] = deque()
         self._effects: list[Effect] = []
         scribe.pen.used = record.used
         self._saved: SessionRecord | None = record if record.event_count else None
@@ -284,7 +284,7 @@ class Core:
                 case ToolDone(key, call_id, outcome):
                     if call_id is not None:
                         changes.append(ResolvePending(id, call_id))
-                    self.say(GiveToolResult(key, outcome), after=self.last + 1)
+                    self.instruct(GiveToolResult(key, outcome), after=self.last + 1)
         return changes
 
     def _booked(self, turn_id: str, usage: Usage | None) -> RecordUsage:
@@ -326,28 +326,28 @@ class Core:
         if command != NOBODY:
             self.emit(Answer(command, problem))
 
-    def say(self, words: Words, *, after: int) -> None:
+    def instruct(self, instruction: Instruction, *, after: int) -> None:
         """Tell the agent that is there now, once this append is written."""
         if isinstance(self.link, Open):
-            self._owed.append((after, Say(self.link.attempt, words)))
+            self._owed.append((after, Instruct(self.link.attempt, instruction)))
 
-    def say_now(self, words: Words) -> None:
+    def instruct_now(self, instruction: Instruction) -> None:
         if isinstance(self.link, Open):
-            self.emit(Say(self.link.attempt, words))
+            self.emit(Instruct(self.link.attempt, instruction))
 
-    def unsay(self) -> None:
+    def drop_stale_instructions(self) -> None:
         """Drop messages to the agent that are out of date. A tool's result never is: somebody waits for it."""
         self._owed = deque(
             owed
             for owed in self._owed
-            if isinstance(owed[1], Answer) or isinstance(owed[1].words, GiveToolResult)
+            if isinstance(owed[1], Answer) or isinstance(owed[1].instruction, GiveToolResult)
         )
 
     def release(self) -> None:
         """Emit everything whose append is committed. Messages to the agent also wait for an open offer: sending may append."""
-        kept: deque[tuple[int, Answer | Say]] = deque()
+        kept: deque[tuple[int, Answer | Instruct]] = deque()
         for number, effect in self._owed:
-            if number > self.committed or (self.offer is not None and isinstance(effect, Say)):
+            if number > self.committed or (self.offer is not None and isinstance(effect, Instruct)):
                 kept.append((number, effect))
             elif isinstance(effect, Answer) or (
                 isinstance(self.link, Open) and self.link.attempt == effect.attempt
@@ -357,7 +357,7 @@ class Core:
 
     def give_up_waiting(self, problem: SandboxAgentError) -> None:
         """Answer everyone who waits for an uncommitted fact with this problem. Answers to an offer are settled with the offer."""
-        kept: deque[tuple[int, Answer | Say]] = deque()
+        kept: deque[tuple[int, Answer | Instruct]] = deque()
         for number, effect in self._owed:
             offered = self.offer is not None and number == self.offer.number
             if number > self.committed and isinstance(effect, Answer) and not offered:

@@ -76,14 +76,14 @@ class Switch(Struct, frozen=True):
     settings: Settings
 
 
-Words = GivePrompt | GiveDecision | GiveAnswer | GiveToolResult | Interrupt | Switch
+Instruction = GivePrompt | GiveDecision | GiveAnswer | GiveToolResult | Interrupt | Switch
 
 
-class Say(Struct, frozen=True):
+class Instruct(Struct, frozen=True):
     """A message to the agent."""
 
     attempt: int
-    words: Words
+    instruction: Instruction
 
 
 class Stop(Struct, frozen=True):
@@ -126,4 +126,6 @@ class RemoveFiles(Struct, frozen=True):
     folder: str
 
 
-Effect = Append | Answer | Connect | Say | Stop | Arm | Disarm | LookUpKey | LookUpAsked | Load | RemoveFiles
+Effect = (
+    Append | Answer | Connect | Instruct | Stop | Arm | Disarm | LookUpKey | LookUpAsked | Load | RemoveFiles
+)

@@ -182,13 +182,13 @@ class Stale(Struct, frozen=True):
     attempt: int
 
 
-class Unsaid(Struct, frozen=True):
+class Undelivered(Struct, frozen=True):
     """The process was already ending, so nothing was written to it."""
 
     attempt: int
 
 
-class SayFailed(Struct, frozen=True):
+class DeliveryFailed(Struct, frozen=True):
     attempt: int
     message: str
 
@@ -238,8 +238,8 @@ class ToolGivenUp(Struct, frozen=True):
     why: str
 
 
-class Heard(Struct, frozen=True):
-    """The scribe has something notable."""
+class OutputReady(Struct, frozen=True):
+    """The agent has produced output that the session must look at."""
 
 
 class Broken(Struct, frozen=True):
@@ -260,7 +260,7 @@ class Steered(Struct, frozen=True):
     prompt: Prompt
 
 
-HEARD = Heard()
+OUTPUT_READY = OutputReady()
 
 # -- from the clock ---------------------------------------------------------------------------
 
@@ -288,15 +288,15 @@ Input = (
     | OpenFailed
     | Leaving
     | Stale
-    | Unsaid
-    | SayFailed
+    | Undelivered
+    | DeliveryFailed
     | Dying
     | Exited
     | Closed
     | ToolCalled
     | ToolUnannounced
     | ToolGivenUp
-    | Heard
+    | OutputReady
     | Broken
     | NotCarried
     | Steered

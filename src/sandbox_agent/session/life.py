@@ -113,7 +113,7 @@ def _end(core: Core, end: SessionEnded) -> None:
     withdrawn = [admission.take_out(core, head.turn_id) for head in core.queue]
     core.scribe.end_session(end.reason, by=end.terminated_by)
     number = core.fact(*withdrawn)
-    core.unsay()
+    core.drop_stale_instructions()
     if core.admission == "probing":
         core.admission = "known"
     core.enter(Ending(number))

@@ -10,7 +10,7 @@ from ..store.base import QueuedMessage
 from . import admission, enforcement, life, requests, turns
 from .core import Core
 from .effects import Arm, Connect, Disarm, Switch
-from .inputs import Closed, Dying, Exited, Leaving, NotCarried, OpenFailed, Ready, Stale, Timer, Unsaid
+from .inputs import Closed, Dying, Exited, Leaving, NotCarried, OpenFailed, Ready, Stale, Timer, Undelivered
 from .phases import (
     Absent,
     Cancelling,
@@ -63,7 +63,7 @@ def proceed(core: Core) -> bool:
                     turns.give_prompt(core, phase.turn, phase.message, phase.tries + 1)
                     return True
     if isinstance(link, Open) and not link.stale and link.settings != (current := _settings_for_agent(core)):
-        core.say_now(Switch(current))
+        core.instruct_now(Switch(current))
         core.link_to(Open(link.attempt, current, link.by_signal))
     _watch_idleness(core)
     return False
@@ -183,7 +183,7 @@ def leaving(core: Core, news: Leaving) -> None:
         _pass_on(core, news.unread)
 
 
-def unsaid(core: Core, news: Unsaid) -> None:
+def undelivered(core: Core, news: Undelivered) -> None:
     if core.is_current(news.attempt):
         turns.make_stale(core)
         _pass_on(core, UNREAD)

@@ -292,7 +292,7 @@ class _Player:
             session = next(session for session in self._sessions if session.machine.core.scribe is scribe)
             pieces = session.machine.core.take_pieces()
             if pieces is None:
-                self._step(session, inputs.HEARD)
+                self._step(session, inputs.OUTPUT_READY)
             else:
                 self._write(session, pieces)
 
@@ -330,9 +330,9 @@ class _Player:
                 return inputs.Loaded(turn, session.queued.pop(turn, None))
             case effects.LookUpAsked(command, id):
                 return inputs.AskedBefore(command, id, known=True)
-            case effects.Say(_, words) if session.conversation is not None:
-                if isinstance(words, effects.GivePrompt | effects.Interrupt):
-                    session.conversation.cancelling = isinstance(words, effects.Interrupt)
+            case effects.Instruct(_, instruction) if session.conversation is not None:
+                if isinstance(instruction, effects.GivePrompt | effects.Interrupt):
+                    session.conversation.cancelling = isinstance(instruction, effects.Interrupt)
         return None
 
     def _write(self, session: _Session, drafts: Iterable[Draft]) -> None:

@@ -91,7 +91,7 @@ def decide(core: Core, command: Decide) -> None:
         core.change(rules=remember(pending.ask, core.record.rules))
     number = core.propose(command.id, before)
     core.answer(command.id, after=number)
-    core.say(GiveDecision(pending.key, decision), after=number)
+    core.instruct(GiveDecision(pending.key, decision), after=number)
 
 
 def _denied_now(core: Core, pending: Pending) -> PermissionDenied | None:
@@ -123,7 +123,7 @@ def reply(core: Core, command: Reply) -> None:
     core.scribe.answer(pending.key, answer.answers, "client", answer.message)
     number = core.propose(command.id, before)
     core.answer(command.id, after=number)
-    core.say(GiveAnswer(pending.key, answer), after=number)
+    core.instruct(GiveAnswer(pending.key, answer), after=number)
 
 
 def find(core: Core, command: int, id: str, kind: RequestType) -> Pending | None:

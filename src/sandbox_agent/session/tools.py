@@ -19,7 +19,7 @@ def called(core: Core, news: ToolCalled) -> None:
         core.scribe.requests.tool(news.key, news.name, news.arguments)
         core.fact()
     else:
-        core.say_now(GiveToolResult(news.key, NO_TURN))
+        core.instruct_now(GiveToolResult(news.key, NO_TURN))
 
 
 def unannounced(core: Core, news: ToolUnannounced) -> None:

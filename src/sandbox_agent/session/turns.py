@@ -8,7 +8,7 @@ from ..store.base import QueuedMessage
 from . import admission, life, requests
 from .core import Core
 from .effects import Arm, Disarm, GivePrompt, Interrupt, Load
-from .inputs import Broken, Cancel, Heard, Loaded, SayFailed, Steered, Timer
+from .inputs import Broken, Cancel, DeliveryFailed, Loaded, OutputReady, Steered, Timer
 from .phases import (
     WITH_TURN,
     Cancelling,
@@ -28,12 +28,12 @@ from .phases import (
 # -- beginning ----------------------------------------------------------------------------------
 
 
-def write_beginning(core: Core, message: QueuedMessage, *, heard: bool = True) -> None:
+def write_beginning(core: Core, message: QueuedMessage, *, reaches_agent: bool = True) -> None:
     """A turn starts with its prompt. `prompted` is written before the agent receives anything."""
     core.scribe.start_turn(message.turn_id)
     prompt = message.prompt
     core.scribe.user_message(prompt.text, prompt.attachments, native_id=prompt.client_id)
-    if heard and not core.record.prompted:
+    if reaches_agent and not core.record.prompted:
         core.change(prompted=True)
 
 
@@ -75,7 +75,7 @@ def begin(core: Core, message: QueuedMessage) -> None:
 def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError) -> None:
     """No agent could be opened for a queued message: its turn begins and fails."""
     dequeue = admission.dequeue(core, message.turn_id)
-    write_beginning(core, message, heard=False)
+    write_beginning(core, message, reaches_agent=False)
     write_failure(core, problem)
     core.fact(dequeue)
     core.enter(Idle())
@@ -100,13 +100,13 @@ def hand_over(core: Core, phase: Handing) -> bool:
 
 def give_prompt(core: Core, turn: str, message: QueuedMessage, tries: int) -> None:
     core.enter(Running(turn, message, tries))
-    core.say_now(GivePrompt(turn, message.prompt))
+    core.instruct_now(GivePrompt(turn, message.prompt))
 
 
 # -- output of the agent --------------------------------------------------------------------------
 
 
-def heard(core: Core, _: Heard) -> None:
+def output_ready(core: Core, _: OutputReady) -> None:
     """The scribe has written more than item deltas."""
     scribe = core.scribe
     if isinstance(core.phase, New):
@@ -126,7 +126,7 @@ def heard(core: Core, _: Heard) -> None:
         elif isinstance(data, TurnEnded):
             over(core, number)
     for reply in replies:
-        core.say(reply, after=number)
+        core.instruct(reply, after=number)
 
 
 def _began(core: Core, turn: str) -> None:
@@ -153,7 +153,7 @@ def end_by_us(core: Core) -> None:
     over(core, core.fact())
 
 
-def say_failed(core: Core, failed: SayFailed) -> None:
+def delivery_failed(core: Core, failed: DeliveryFailed) -> None:
     if core.is_current(failed.attempt) and isinstance(core.phase, Running | Cancelling):
         core.scribe.error(failed.message, "agent_error", source="daemon")
         core.scribe.end_turn("error", source="daemon")
@@ -195,7 +195,7 @@ def cancel(core: Core, command: Cancel) -> None:
 def _cancel_start(core: Core, message: QueuedMessage) -> None:
     """Start and end the turn of a message that was about to run. The link keeps opening for the next message."""
     dequeue = admission.dequeue(core, message.turn_id)
-    write_beginning(core, message, heard=False)
+    write_beginning(core, message, reaches_agent=False)
     core.scribe.end_turn("interrupted", source="daemon")
     core.fact(dequeue)
     core.enter(Idle())
@@ -219,8 +219,8 @@ def cancel_turn(core: Core) -> None:
         return
     core.scribe.requests.withdraw_all("the turn was cancelled")
     core.fact()
-    core.unsay()
-    core.say_now(Interrupt())
+    core.drop_stale_instructions()
+    core.instruct_now(Interrupt())
     if isinstance(core.link, Open) and core.link.by_signal:
         make_stale(core)
     core.emit(Arm("cancel", core.limits.cancel, phase.turn))

@@ -76,7 +76,7 @@ class Library:
                 async with self._opened(source) as (folder, commit):
                     chosen = await self._files.run(_choose, source, folder, commit)
                     new = [each for each in chosen if each.skill.name not in laid_out]
-                    laid_out |= {each.skill.name: _told(each) for each in new}
+                    laid_out |= {each.skill.name: _listed(each) for each in new}
                     if len(laid_out) > MAX_SKILLS:
                         raise SourceRefused(f"a session can have {MAX_SKILLS} skills")
                     await self._files.run(_copy, new, destination, budget)
@@ -169,7 +169,7 @@ def _names(skill: FoundSkill) -> set[str]:
     return {skill.name, skill.folder.rpartition("/")[2]}
 
 
-def _told(chosen: _Chosen) -> Skill:
+def _listed(chosen: _Chosen) -> Skill:
     skill = chosen.skill
     return Skill(skill.name, skill.description, chosen.source, chosen.commit)
 

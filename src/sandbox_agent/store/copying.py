@@ -134,9 +134,9 @@ class Copy:
         for kept in _oldest_first(self._target):
             record = self._records.get(kept.session_id)
             if record is None:
-                raise _strange(f"session {kept.session_id}, which is not in the source")
+                raise _not_a_prefix(f"session {kept.session_id}, which is not in the source")
             if kept.event_count > record.event_count:
-                raise _strange(f"more events of session {kept.session_id} than the source")
+                raise _not_a_prefix(f"more events of session {kept.session_id} than the source")
             self._compare(kept)
         for rows in (_ledger, _tombstones):
             _common(rows(self._source), rows(self._target))
@@ -150,11 +150,11 @@ class Copy:
         for row in _events(self._target, id):
             _feed(of_target, row)
         if digest.digest() != of_target.digest():
-            raise _strange(f"other events of session {id} than the source")
+            raise _not_a_prefix(f"other events of session {id} than the source")
         wanted = [head.turn_id for head in self._source.queue_heads(id)]
         queued = [head.turn_id for head in self._target.queue_heads(id)]
         if queued != wanted[: len(queued)]:
-            raise _strange(f"other queued messages of session {id} than the source")
+            raise _not_a_prefix(f"other queued messages of session {id} than the source")
         self._compared[id] = kept.event_count, digest
 
     def _moved(self, record: SessionRecord) -> SessionRecord:
@@ -245,7 +245,7 @@ class Copy:
                 raise CopyDiffers("the target lacks some of what was written: copy again")
 
 
-def _strange(what: str) -> NotAPrefix:
+def _not_a_prefix(what: str) -> NotAPrefix:
     return NotAPrefix(f"the target holds {what}: copy into an empty log, or into an unfinished copy")
 
 
@@ -314,7 +314,7 @@ def _common(source: Iterator[Row], target: Iterator[Row]) -> int:
     count = 0
     for row in target:
         if next(source, None) != row:
-            raise _strange("turns or deleted sessions that are not in the source")
+            raise _not_a_prefix("turns or deleted sessions that are not in the source")
         count += 1
     return count
 

@@ -281,7 +281,7 @@ class SharedStoreContract(ABC):
     def test_hints_tell_what_others_write(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("a")), SaveSession(record("b"))])
         two.heads(["a"])
-        with _heard(two) as hints:
+        with _collected_hints(two) as hints:
             _until(lambda: hints[:1] == [Missed()])
             one.write([AppendEvents("a", rows((1, 2))), AppendEvents("b", rows((1,)))])
             _until(lambda: Appended({"a": 2}) in hints)
@@ -371,7 +371,7 @@ class SharedStoreContract(ABC):
     # -- commands -----------------------------------------------------------------------------
 
     def test_a_command_is_taken_once_and_answered(self, one: SharedStore, two: SharedStore) -> None:
-        with _heard(one) as ours, _heard(two) as theirs:
+        with _collected_hints(one) as ours, _collected_hints(two) as theirs:
             _until(lambda: ours[:1] == theirs[:1] == [Missed()])
             id = one.post_command(two.life, "a", "cancel", b"{}", 30)
             assert one.answer_of(id) == CommandState(is_taken=False, owner_lives=True)
@@ -418,7 +418,7 @@ def _until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-class _heard:
+class _collected_hints:
     """The hints that a store gets, as they come."""
 
     def __init__(self, store: SharedStore) -> None:

@@ -1,4 +1,4 @@
-/** What waits for an answer, apart from the transcript: permissions, questions, plans, and calls of a client's tools. */
+/** Pending requests, outside the transcript: permissions, questions, plans, and calls of a client's tools. */
 import { useEffect, useMemo } from "react";
 import type { Entry } from "sandbox-agentd";
 import { SessionContext } from "../session/sessionContext.js";
@@ -11,7 +11,7 @@ export interface ApprovalsProps {
   className?: string;
 }
 
-/** The open requests of a session. While it is on the page, the session's transcript leaves them to it. */
+/** The open requests of a session. While this is mounted, the session's transcript does not show them. */
 export function Approvals({ session, className = "" }: ApprovalsProps) {
   const { conversation, transcript } = session;
   useEffect(() => conversation.askElsewhere(), [conversation]);
@@ -28,7 +28,7 @@ export function Approvals({ session, className = "" }: ApprovalsProps) {
   );
 }
 
-/** Sub-agents ask, too. */
+/** Sub-agents ask too. */
 function openRows(entries: readonly Entry[]): Row[] {
   const all = new Set<string>();
   const visit = (level: readonly Entry[]) => {

@@ -1,4 +1,4 @@
-/** The agent asks whether it may: what exactly, and the three answers. */
+/** A permission request: what exactly the agent wants to do, and the three answers. */
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { PermissionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
@@ -130,7 +130,7 @@ function useReplyKeys(card: RefObject<HTMLElement | null>, busy: boolean, acts: 
       if (!event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
       const act = latest.current[event.code];
       if (!act || !card.current || document.querySelector("dialog[open]")) return;
-      // One press answers one card: the first that waits. What is not in sight is shown first: nobody allows it unread.
+      // One press answers one card, the first pending one. It is scrolled into view first, so that nothing is allowed unread.
       event.preventDefault();
       if (isInSight(card.current)) act();
       else card.current.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,4 @@
-/** A plan that wants approval. */
+/** A plan that needs approval. */
 import type { QuestionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";

@@ -1,4 +1,4 @@
-/** The agent asks one or several questions: labels to choose, several where that is allowed, or words of one's own. */
+/** One or more questions from the agent: labels to choose from, several if allowed, or free text. */
 import { type FormEvent, useState } from "react";
 import type { AskedQuestion } from "sandbox-agentd";
 import type { QuestionEntry } from "sandbox-agentd";

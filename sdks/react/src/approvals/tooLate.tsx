@@ -1,4 +1,4 @@
-/** Says that an answer given in this page was not taken, because somebody else had answered. */
+/** Says that an answer from this page was refused, because another client had already answered. */
 import { useConversation } from "../session/sessionContext.js";
 import { useObserved } from "../state/observable.js";
 

@@ -1,4 +1,4 @@
-/** The agent calls a tool of a client. A program answers most calls; a person can answer those that wait. */
+/** A call of a client's tool. A program answers most of them; a person can answer those that wait. */
 import { type FormEvent, useState } from "react";
 import type { StatusEntry, ToolReply } from "sandbox-agentd";
 import { Button } from "../parts/button.js";

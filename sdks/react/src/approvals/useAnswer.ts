@@ -1,14 +1,14 @@
-/** Answers a permission or a question, once; somebody else may be quicker. */
+/** Answers a permission or a question, once. Another client may be faster. */
 import { useState } from "react";
 import { Conflict } from "sandbox-agentd";
 import { useConversation } from "../session/sessionContext.js";
 import { sayWhy } from "../state/words.js";
 
 export interface Answering {
-  /** An answer is under way, or was taken: there is nothing more to press. */
+  /** An answer is being sent or was accepted: the buttons are disabled. */
   readonly busy: boolean;
   readonly failure: string | null;
-  /** `words` are what the answer says, for the one who comes too late. */
+  /** `words` describe the answer, to be shown if it comes too late. */
   answer: (send: () => Promise<void>, words: string) => Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-/** Code in colours. Long code is drawn in blocks of lines, of which the browser lays out those in sight. */
+/** Highlighted code. Long code is rendered in blocks of lines, and the browser lays out only the visible ones. */
 import { type ReactNode, useMemo } from "react";
 import { exact } from "../transcript/exact.js";
 import { linesOf, type Token, useTokens } from "./tokens.js";
 
 const BLOCK_LINES = 100;
-/** A line that is longer is broken: no browser can lay out a line of a megabyte in reasonable time. */
+/** Longer lines are broken: no browser can lay out a line of a megabyte in reasonable time. */
 const LONGEST_LINE = 2000;
 
 export function CodeText({ text, language }: { text: string; language: string }) {

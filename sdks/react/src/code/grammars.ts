@@ -1,4 +1,4 @@
-/** The highlighter with the languages that agents write most. It is loaded when the first code is shown. */
+/** The highlighter, with the languages that agents write most. Loaded when code is first shown. */
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";
@@ -54,7 +54,7 @@ const LANGUAGES = {
 
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** Marked-up code: escaped text in `<span class="…">`, nothing else. Null for a language that is not here. */
+/** Highlighted code: escaped text in `<span class="…">`, nothing else. Null for an unknown language. */
 export function markedUp(code: string, language: string): string | null {
   return hljs.getLanguage(language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : null;
 }

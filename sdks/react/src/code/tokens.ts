@@ -1,4 +1,4 @@
-/** Code as runs of text with a look, made when the browser has time. Until then, and for much code at once, it is plain. */
+/** Splits code into highlighted tokens when the browser is idle. Until then, and for very long code, the text is plain. */
 import { useEffect, useState } from "react";
 
 export interface Token {
@@ -7,9 +7,9 @@ export interface Token {
   readonly look: string;
 }
 
-/** So much takes a few frames; more would be felt. */
+/** How much code is highlighted: it takes a few frames, and more would be noticeable. */
 const MOST = 40_000;
-/** What was coloured is kept, up to so many characters: a row that is scrolled back into sight has its colours at once. */
+/** How many characters of highlighted code are cached, so that rows scrolled back into view are coloured at once. */
 const KEPT = 1_000_000;
 
 const done = new Map<string, readonly Token[]>();
@@ -39,7 +39,7 @@ export function useTokens(code: string, language: string): readonly Token[] | nu
   if (!wanted) return null;
   const known = done.get(key);
   if (known) return known;
-  // Code that streams keeps the colours that it has.
+  // Code that is being streamed keeps the colours it has.
   if (!latest || latest.language !== language || !code.startsWith(latest.code)) return null;
   return [...latest.tokens, { text: code.slice(latest.code.length), look: "" }];
 }
@@ -56,7 +56,7 @@ export function linesOf(tokens: readonly Token[]): Token[][] {
   return lines;
 }
 
-/** What a fence calls its language, or a file by its name. */
+/** The language named by a fence, or by a file's name. */
 export function languageOf(path: string): string {
   const name = path.split("/").at(-1)?.toLowerCase() ?? "";
   return name.includes(".") ? (name.split(".").at(-1) ?? "") : name;
@@ -83,7 +83,7 @@ export function tokensOf(markup: string): Token[] {
   return tokens;
 }
 
-/** The few looks that many kinds of words share; what is not named here is plain. */
+/** The few styles that token types share; types not listed here are plain. */
 const LOOKS: Readonly<Record<string, string>> = {
   addition: "added",
   attr: "name",

@@ -1,4 +1,4 @@
-/** The files that will go with the message. */
+/** The files to be sent with the message. */
 import { IconButton } from "../parts/button.js";
 import { bytes } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";

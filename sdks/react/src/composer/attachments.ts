@@ -1,4 +1,4 @@
-/** Files on their way to the daemon: uploaded when they are chosen, named in the message when it is sent. */
+/** Attachments: uploaded when they are chosen, named in the message when it is sent. */
 import { useState } from "react";
 import type { Operations, StoredAttachment } from "sandbox-agentd";
 import { sayWhy } from "../state/words.js";
@@ -14,7 +14,7 @@ export interface Upload {
 export interface Attachments {
   readonly uploads: readonly Upload[];
   readonly uploading: boolean;
-  /** As a message names them. */
+  /** In the form that a message takes. */
   readonly ready: { path: string; mime?: string; filename: string }[];
   add: (files: Iterable<File>) => void;
   remove: (id: number) => void;

@@ -1,10 +1,10 @@
-/** What a slash at the beginning of a message offers: the commands of the agent. */
+/** The menu behind a slash at the start of a message: the agent's commands. */
 import { useEffect, useState } from "react";
 import type { Command, Operations } from "sandbox-agentd";
 
 const MOST = 8;
 
-/** The commands of a session, asked for when the first is wanted. None where they cannot be had: a slash is text then. */
+/** The commands of a session, requested on first use. Empty if they are unavailable: then a slash is plain text. */
 export function useCommands(client: Operations, sessionId: string, wanted: boolean): readonly Command[] {
   const [found, setFound] = useState<{ of: string; commands: readonly Command[] } | null>(null);
   const known = found?.of === sessionId;
@@ -22,7 +22,7 @@ export function useCommands(client: Operations, sessionId: string, wanted: boole
   return known ? found.commands : [];
 }
 
-/** Those that what is typed so far may become. */
+/** The commands that match what is typed so far. */
 export function offeredFor(text: string, commands: readonly Command[]): readonly Command[] {
   const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (typed === undefined) return [];

@@ -1,4 +1,4 @@
-/** Where one writes: text, files, earlier messages; and the way to stop what runs. */
+/** The composer: text, files, earlier messages, and a button to stop the running turn. */
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Conflict, DaemonUnreachable, type QuestionEntry } from "sandbox-agentd";
 import { Button, IconButton } from "../parts/button.js";
@@ -18,17 +18,17 @@ import { QueueList } from "./queueList.js";
 
 export interface ComposerProps {
   session: ChatSession;
-  /** What stands in the empty field while the agent is idle. */
+  /** The placeholder while the agent is idle. */
   placeholder?: string;
-  /** Take the focus when the session is shown. */
+  /** Focus the field when the session is shown. */
   autoFocus?: boolean;
-  /** Whether files can be attached; true unless given. */
+  /** Whether files can be attached. Default: true. */
   attachments?: boolean;
-  /** Where files can be dropped: on the composer, unless given. */
+  /** Where files can be dropped. Default: on the composer. */
   dropZone?: "composer" | "page";
-  /** Offer to choose what the agent may do without asking. */
+  /** Show a select for what the agent may do without asking. */
   permissionMode?: boolean;
-  /** A text to begin with, which was chosen elsewhere. A new object sets it again. */
+  /** Text to start with, chosen elsewhere. A new object sets it again. */
   suggestion?: Suggestion | null;
   className?: string;
 }
@@ -37,7 +37,7 @@ export interface Suggestion {
   readonly text: string;
 }
 
-/** Where one writes. It also shows the messages that wait, and stops what runs. */
+/** The input field for messages. It also shows queued messages, and stops the running turn. */
 export function Composer(props: ComposerProps) {
   return (
     <SessionContext.Provider value={props.session.conversation}>
@@ -55,12 +55,12 @@ function Writing(props: ComposerProps) {
   const box = useRef<HTMLElement>(null);
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
-  // It was sent while a file was still on its way: it goes when the file is there.
+  // The message was sent while a file was still uploading: send it once the upload is done.
   const [waiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const fail = (why: unknown) => setFailure({ why, opened });
   const [recalled, setRecalled] = useState<number | null>(null);
-  // A message that may have arrived is sent again under the same key: it becomes one turn, not two.
+  // A message that may have arrived is sent again with the same key, so that it becomes one turn, not two.
   const retryKey = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
@@ -70,7 +70,7 @@ function Writing(props: ComposerProps) {
   const offered = offeredFor(text, commands);
   const busy = state === "running" || state === "requires_action";
   const asked = useOpenQuestion(transcript, text);
-  // A file cannot be an answer, nor can a command: these wait for their turn.
+  // Files and commands cannot answer a question: they wait for their turn.
   const question = attachments.uploads.length === 0 && !isCommand(text, commands) ? asked : null;
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
 
@@ -88,7 +88,7 @@ function Writing(props: ComposerProps) {
     area.current?.focus();
   }, [suggestion]);
 
-  // A daemon that did not answer is back: what is still in the field can be sent now.
+  // The daemon is back: what is still in the field can be sent now.
   useEffect(() => setFailure((before) => (before?.why instanceof DaemonUnreachable && before.opened < opened ? null : before)), [opened]);
 
   const canAttach = (props.attachments ?? true) && state !== "ended";
@@ -141,7 +141,7 @@ function Writing(props: ComposerProps) {
     }
   };
 
-  /** Each of several questions gets the same words: the agent reads what they answer. */
+  /** Each of several questions gets the same text: the agent works out which one it answers. */
   const reply = async (asked: QuestionEntry) => {
     setSending(true);
     setFailure(null);
@@ -186,7 +186,7 @@ function Writing(props: ComposerProps) {
     area.current?.focus();
   };
 
-  /** Whether a key was for the menu of commands. Enter sends a name that is whole. */
+  /** Whether the command menu handled the key. Enter sends a complete name. */
   const choose = ({ key, shiftKey }: KeyboardEvent): boolean => {
     const command = offered[chosen];
     if (key === "ArrowDown") setChosen((chosen + 1) % offered.length);
@@ -239,7 +239,7 @@ function Writing(props: ComposerProps) {
           value={text}
           onChange={(event) => {
             write(event.target.value);
-            // From here on it is a message of its own: arrows move in it, and do not replace it.
+            // From here on it is a message of its own: arrow keys move the cursor, and no longer replace the text.
             setRecalled(null);
           }}
           onKeyDown={onKeyDown}
@@ -289,7 +289,7 @@ function Writing(props: ComposerProps) {
 
 interface Failure {
   readonly why: unknown;
-  /** How often the stream had been opened then. */
+  /** How often the stream had been opened by then. */
   readonly opened: number;
 }
 
@@ -299,7 +299,7 @@ function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Me
   return busy ? "Queue a message for after this turn" : idle;
 }
 
-/** Why a message was not taken. A session that goes on although its agent's conversation is gone can begin a new one. */
+/** Why a message was refused. If the agent's conversation is gone, the session can start a new one. */
 function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
   const gone = why instanceof Conflict;
   return (
@@ -316,13 +316,13 @@ function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
   );
 }
 
-/** As high as its text, up to the limit that the style sets. */
+/** Grows with the text, up to the limit that the style sets. */
 function fit(area: HTMLTextAreaElement): void {
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
 }
 
-/** A key that makes it safe to send a message again. `randomUUID` is missing on plain HTTP. */
+/** A key that makes it safe to retry a message. `randomUUID` is missing on plain HTTP. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,6 +1,6 @@
 /**
- * Files that are dropped on an element, or anywhere on the page: beside the message, the browser would open them in place
- * of the page.
+ * Handles files dropped on an element, or anywhere on the page. A file dropped elsewhere would replace the page in the
+ * browser.
  */
 import { type RefObject, useEffect, useRef } from "react";
 

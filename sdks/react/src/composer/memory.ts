@@ -1,4 +1,4 @@
-/** What was written: drafts by session, and the messages that were sent, for this tab. */
+/** Drafts by session, and sent messages, kept for this tab. */
 
 const HISTORY = "sandbox-agent.history";
 const KEPT = 100;
@@ -39,7 +39,7 @@ class Drafts {
   }
 }
 
-/** Pages that are drawn on a server, or in a frame without storage, have none. */
+/** Pages rendered on a server, or in a frame without storage, have none. */
 function stored(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
@@ -48,13 +48,13 @@ function stored(key: string): string | null {
   }
 }
 
-/** For after a reload. Browsers keep a few megabytes: what is more lasts as long as the page does. */
+/** Survives a reload. Browsers store a few megabytes; anything beyond that lasts as long as the page. */
 function store(key: string, text: string): void {
   try {
     sessionStorage.removeItem(key);
     if (text) sessionStorage.setItem(key, text);
   } catch {
-    // It is too long, and it is in memory.
+    // It is too long to store, but it is in memory.
   }
 }
 

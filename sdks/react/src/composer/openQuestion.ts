@@ -1,8 +1,8 @@
 /**
- * The question that what is written would answer.
+ * The question that the typed text would answer.
  *
- * Not with words that were there before the question was: whoever writes the next message when a question comes up has
- * not read it yet. From the next change on they are an answer.
+ * Text typed before the question appeared is not an answer: someone who was writing the next message has not read the
+ * question yet. It becomes an answer with the next change.
  */
 import { useEffect, useState } from "react";
 import type { QuestionEntry, Transcript } from "sandbox-agentd";

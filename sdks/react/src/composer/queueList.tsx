@@ -1,4 +1,4 @@
-/** The messages that wait for the running turn to end; each can be withdrawn, and all of them together with the turn. */
+/** The messages that wait for the running turn. Each can be withdrawn, or all of them together with the turn. */
 import { useEffect, useState } from "react";
 import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
@@ -11,7 +11,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
   const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
   const key = queued.join(" ");
-  // The transcript tells which turns wait; the daemon tells what they say.
+  // The transcript says which turns are queued; the daemon has their messages.
   useEffect(() => {
     let current = true;
     if (!key) return setMessages([]);
@@ -34,7 +34,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
   const stopAll = async () => {
     setFailure(null);
     try {
-      // The messages first: the next of them would start when the turn ends.
+      // Messages first: the next one would start when the turn ends.
       await Promise.all(queued.map((turnId) => client.withdrawMessage(sessionId, turnId).catch(unlessStarted)));
       await client.cancelSession(sessionId);
     } catch (error) {
@@ -70,7 +70,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
   );
 }
 
-/** A message that started meanwhile waits no more: the turn that it became is the one to stop. */
+/** A message that has started meanwhile is no longer queued: stop the turn it became. */
 function unlessStarted(error: unknown): void {
   if (!(error instanceof Problem && (error.status === 404 || error.status === 409))) throw error;
 }

@@ -1,11 +1,11 @@
-/** Where an error of a part ends: without one, React takes the whole page away. */
+/** An error boundary for a part of the page: without one, React unmounts everything. */
 import { Component, type ReactNode } from "react";
 import { sayWhy } from "../state/words.js";
 
 interface Props {
-  /** What is drawn; when it changes, it is tried anew. */
+  /** What is rendered; a change resets the boundary. */
   of?: unknown;
-  /** What stands there instead. */
+  /** The fallback. */
   instead: (why: string) => ReactNode;
   children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** Buttons: quiet by default; one primary per place; an icon alone has its name as label and tip. */
+/** Buttons: quiet by default, at most one primary in a place. An icon button has its name as label and tooltip. */
 import type { ButtonHTMLAttributes, Ref } from "react";
 import { Icon, type IconName } from "./icon.js";
 
@@ -6,7 +6,7 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: "quiet" | "plain" | "primary" | "danger";
   icon?: IconName;
   small?: boolean;
-  /** The keys that do the same. */
+  /** The keyboard shortcut. */
   keys?: string;
   ref?: Ref<HTMLButtonElement>;
 }

@@ -1,4 +1,4 @@
-/** The time, for texts that grow old. One timer for all of them, while there are any. */
+/** The current time, for relative times. One shared timer runs while any of them is shown. */
 import { Observable, useObserved } from "../state/observable.js";
 
 class Clock extends Observable<number> {
@@ -21,7 +21,7 @@ class Clock extends Observable<number> {
 
 const clock = new Clock();
 
-/** The time in seconds' steps: what is drawn with it is drawn anew each second. */
+/** The time in whole seconds: components that use it render every second. */
 export function useNow(): number {
   return useObserved(clock);
 }

@@ -1,11 +1,11 @@
-/** Copies a text and says so for a moment. */
+/** Copies text, and confirms it briefly. */
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "./button.js";
 
 interface Props {
   text: string | (() => string);
   label?: string;
-  /** With words beside the icon. */
+  /** Show a label beside the icon. */
   words?: boolean;
 }
 
@@ -26,7 +26,7 @@ export function CopyButton({ text, label = "Copy", words }: Props) {
   return <IconButton icon={icon} size={14} label={shown} onClick={copy} />;
 }
 
-/** On plain HTTP that is not localhost, browsers give no clipboard: there the old way still works. */
+/** Browsers offer no clipboard on plain HTTP other than localhost; the old way still works there. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

@@ -1,4 +1,4 @@
-/** Figures and times as people read them. */
+/** Formats numbers and times for people. */
 
 export function duration(milliseconds: number): string {
   if (milliseconds < 950) return `${Math.max(0, Math.round(milliseconds))} ms`;
@@ -23,7 +23,7 @@ export function clock(time: string | number): string {
   return new Date(time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/** With milliseconds, in local time like every other. */
+/** With milliseconds, in local time like all other times. */
 export function clockMs(time: string): string {
   const date = new Date(time);
   const two = (figure: number) => String(figure).padStart(2, "0");
@@ -47,7 +47,7 @@ export function money(dollars: number): string {
   return dollars < 0.01 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
 }
 
-/** How much of a whole: `3 %`. */
+/** A percentage: `3 %`. */
 export function share(part: number, whole: number): string {
   return `${Math.round((100 * part) / whole)} %`;
 }

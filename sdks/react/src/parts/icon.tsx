@@ -1,4 +1,4 @@
-/** The page's own small set of line icons. They decorate: what they stand next to says it in words. */
+/** A small set of line icons. They are decorative: the text beside them says the same. */
 
 const PATHS = {
   alert: "M12 8v5M12 16.5v.01M10.3 4 2.6 17.5A2 2 0 0 0 4.3 20.5h15.4a2 2 0 0 0 1.7-3L13.7 4a2 2 0 0 0-3.4 0Z",

@@ -1,4 +1,4 @@
-/** A few words about something that went wrong, or that one should know. */
+/** A short message about an error, or something worth knowing. */
 import type { ReactNode } from "react";
 import { Icon } from "./icon.js";
 

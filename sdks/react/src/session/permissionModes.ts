@@ -1,4 +1,4 @@
-/** What an agent may do without asking, as people call it. */
+/** Labels for what an agent may do without asking. */
 import type { SessionInfo } from "sandbox-agentd";
 
 export type PermissionMode = SessionInfo["permissionMode"];

@@ -1,4 +1,4 @@
-/** Chooses what the agent may do without asking. The mode that asks nothing is red. */
+/** Selects what the agent may do without asking. The mode that never asks is red. */
 import { PERMISSION_MODES, type PermissionMode } from "./permissionModes.js";
 
 interface Props {

@@ -1,4 +1,4 @@
-/** The conversation that a component belongs to, for the cards in it. */
+/** The conversation that a component belongs to, for the cards inside it. */
 import { createContext, useContext } from "react";
 import type { Conversation } from "../state/conversation.js";
 

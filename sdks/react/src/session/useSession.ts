@@ -1,4 +1,4 @@
-/** A session for React: everything that is shown of it, live, and what can be done with it. */
+/** A session for React: its live state, and what can be done with it. */
 import { useMemo } from "react";
 import type { Message, Operations, SentMessage, SessionInfo, Transcript } from "sandbox-agentd";
 import { connectionOf, type Link } from "../state/connection.js";
@@ -8,18 +8,18 @@ import { Observable, useObserved } from "../state/observable.js";
 export interface ChatSession {
   readonly id: string;
   readonly client: Operations;
-  /** Messages, tool calls, requests and totals: what `foldTranscript` makes of the events so far. */
+  /** Messages, tool calls, requests and totals: the result of `foldTranscript` for the events so far. */
   readonly transcript: Transcript;
   /** Agent, settings, usage; null until the daemon has answered. */
   readonly info: SessionInfo | null;
   readonly state: SessionInfo["state"];
-  /** Whether what you see is up to date. */
+  /** Whether the state shown is up to date. */
   readonly connection: Link["state"];
   /** The daemon has no such session. */
   readonly isGone: boolean;
   /** Why the events could not be read. */
   readonly failure: string | null;
-  /** Send a message; while a turn runs it waits in the queue. */
+  /** Send a message; while a turn runs, it waits in the queue. */
   readonly send: (message: string | Message) => Promise<SentMessage>;
   /** End the running turn. */
   readonly cancel: () => Promise<void>;
@@ -36,7 +36,7 @@ export function useSession(client: Operations, sessionId: string | null | undefi
   return useChat(conversation);
 }
 
-/** A conversation as its components take it. */
+/** The state and actions of a conversation, as components use them. */
 export function useChat(conversation: Conversation): ChatSession;
 export function useChat(conversation: Conversation | null): ChatSession | null;
 export function useChat(conversation: Conversation | null): ChatSession | null {

@@ -1,8 +1,8 @@
 /**
- * The one stream that a page keeps open for a client: the events of all sessions, and news of the sessions themselves.
+ * The single stream that a page keeps open for a client: the events of all sessions, and updates of the sessions.
  *
- * Browsers allow few connections to one host, so all sessions of a page share it. It needs no position of its own:
- * whenever it opens, every conversation asks for what it missed, and knows that by the sequence of its last event.
+ * Browsers allow few connections to one host, so all sessions of a page share it. It keeps no position of its own:
+ * whenever it opens, every conversation requests what it missed after its last event.
  */
 import { type Event, type Operations, type SessionInfo, type StreamConnection, TokenInvalid } from "sandbox-agentd";
 import { Conversation } from "./conversation.js";
@@ -15,28 +15,28 @@ export type SessionNews = SessionInfo & { readonly deleted?: boolean };
 
 export interface Link {
   readonly state: "connecting" | "catching up" | "live" | "offline";
-  /** Since when it is so. */
+  /** When the state last changed. */
   readonly since: number;
   readonly why: string | null;
-  /** When it tries again, while offline. */
+  /** When it retries, while offline. */
   readonly retryAt: number | null;
   /** How often it has been opened. */
   readonly opened: number;
 }
 
 export interface Listener {
-  /** A connection is there: ask for what was missed. */
+  /** A connection is open: request what was missed. */
   onOpen?(): Promise<void>;
   onSession?(news: SessionNews): void;
-  /** The daemon does not take the token, so the stream has ended. */
+  /** The daemon refuses the token, so the stream has ended. */
   onLockedOut?(): void;
 }
 
-/** Conversations stay in memory when another is opened, but not all of them. */
+/** Conversations stay in memory when another one is opened, up to this many. */
 const KEPT = 8;
-/** What only a change of the daemon can mend is tried again this often. */
+/** How often to retry what only a change on the daemon's side can fix. */
 const AGAIN_MS = 5_000;
-/** A page that shows the session again at once, as React does in development, keeps its stream. */
+/** How long an unused stream stays open: in development, React unmounts and mounts again at once. */
 const LINGER_MS = 1_000;
 
 export class Connection extends Observable<Link> {
@@ -61,7 +61,7 @@ export class Connection extends Observable<Link> {
 
   conversation(sessionId: string): Conversation {
     const conversation = this.#conversations.get(sessionId) ?? new Conversation(this, sessionId);
-    // The latest is last, so that the first is the one to let go.
+    // The most recent is last, so the first one is dropped.
     this.#conversations.delete(sessionId);
     this.#conversations.set(sessionId, conversation);
     for (const [id, { isWatched }] of this.#conversations) {
@@ -171,7 +171,7 @@ export class Connection extends Observable<Link> {
 
 const connections = new WeakMap<Operations, Connection>();
 
-/** The connection of a client that has none of its own. */
+/** The connection of a client, created on first use. */
 export function connectionOf(client: Operations): Connection {
   let connection = connections.get(client);
   if (!connection) connections.set(client, (connection = new Connection(client)));

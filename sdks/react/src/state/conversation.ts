@@ -1,8 +1,8 @@
 /**
- * One session as it is shown: its events, the transcript folded from them, and what the daemon says about it.
+ * One session as shown: its events, the transcript folded from them, and the daemon's information about it.
  *
- * Sequences have no gaps, so what is missing is known: an event that does not follow on the last one starts a
- * catch-up by pages, and one that was seen before is left out. Nothing is lost or doubled, whatever the stream did.
+ * Sequences have no gaps, so missing events are noticed: an event that does not follow the last one starts a catch-up
+ * by pages, and one that was already seen is skipped. Nothing is lost or repeated, whatever the stream does.
  */
 import { type Event, type Operations, type SessionInfo, SessionNotFound, type Transcript, TranscriptFold } from "sandbox-agentd";
 import type { Connection } from "./connection.js";
@@ -13,7 +13,7 @@ const PAGE = 1000;
 
 export interface ConversationView {
   readonly transcript: Transcript;
-  /** All events so far; the array grows, `count` tells when. */
+  /** All events so far; the array grows in place, and `count` changes with it. */
   readonly events: readonly Event[];
   readonly count: number;
   /** Null until the daemon has sent it. */
@@ -75,7 +75,7 @@ export class Conversation extends Observable<ConversationView> {
     else if (event.sequence > this.#last) void this.catchUp();
   }
 
-  /** News from the stream. */
+  /** An update from the stream. */
   learn(news: SessionInfo & { deleted?: boolean }): void {
     this.#news += 1;
     this.#isGone = news.deleted ?? false;
@@ -83,7 +83,7 @@ export class Conversation extends Observable<ConversationView> {
     this.#schedule();
   }
 
-  /** Read what is there past the last event we have. */
+  /** Read everything after the last event we have. */
   catchUp(): Promise<void> {
     this.#catchingUp ??= Promise.all([this.#readInfo(), this.#readPages()]).then(() => {
       this.#catchingUp = null;
@@ -92,7 +92,7 @@ export class Conversation extends Observable<ConversationView> {
     return this.#catchingUp;
   }
 
-  /** Requests are shown elsewhere, until the returned function is called. */
+  /** Show requests outside the transcript, until the returned function is called. */
   askElsewhere(): () => void {
     const add = (by: number) => {
       this.#askingElsewhere += by;
@@ -111,7 +111,7 @@ export class Conversation extends Observable<ConversationView> {
     const before = this.#news;
     try {
       const info = await this.client.getSession(this.sessionId);
-      // Events of the stream are newer.
+      // Events from the stream are newer.
       if (this.#news === before) [this.#info, this.#isGone] = [info, false];
     } catch (error) {
       this.#isGone ||= error instanceof SessionNotFound;
@@ -126,7 +126,7 @@ export class Conversation extends Observable<ConversationView> {
         const before = this.#known;
         const page = await this.client.getEvents(this.sessionId, { offset: this.#last, limit: PAGE });
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
-        // Events of the stream may be newer than the page, even if the page is empty.
+        // Events from the stream may be newer than the page, even if the page is empty.
         const isNews = page.events.length > 0 || this.#known > before;
         more = page.hasMore || (isNews && this.#last < this.#known);
       }
@@ -141,7 +141,7 @@ export class Conversation extends Observable<ConversationView> {
     this.#schedule();
   }
 
-  /** At most one drawing per frame, however fast events come; a hidden page draws now and then. */
+  /** Renders at most once per frame, however fast events arrive, and less often while the page is hidden. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -1,4 +1,4 @@
-/** Answers of this page that came too late, by the request: the card is gone when the refusal arrives, so it is kept here. */
+/** Answers from this page that came too late, by request. Kept here because the card is gone when the refusal arrives. */
 import { Observable } from "./observable.js";
 
 const KEPT = 200;

@@ -1,11 +1,11 @@
-/** Something that changes and can be watched: all state that is shown is made of these. */
+/** A value that can be observed. All state that is shown consists of these. */
 import { useSyncExternalStore } from "react";
 
 export abstract class Observable<Snapshot> {
   #listeners = new Set<() => void>();
   #unwatched: (() => void) | undefined;
 
-  /** What it is now; the same object until it changes. */
+  /** The current value; the same object until it changes. */
   abstract get snapshot(): Snapshot;
 
   get isWatched(): boolean {
@@ -21,7 +21,7 @@ export abstract class Observable<Snapshot> {
     };
   };
 
-  /** Called when somebody begins to watch; what it returns is called when nobody does any more. */
+  /** Called when the first observer subscribes; the function it returns is called when the last one leaves. */
   protected watched(): (() => void) | void {}
 
   protected changed(): void {

@@ -1,4 +1,4 @@
-/** Which prompts were sent from this browser. The log does not say who sent one; all others came from other clients. */
+/** Which prompts were sent from this browser. The log does not say who sent a prompt; all others came from other clients. */
 import { Observable } from "./observable.js";
 
 const KEY = "sandbox-agent.turns";
@@ -6,7 +6,7 @@ const KEPT = 2000;
 
 interface View {
   readonly turnIds: ReadonlySet<string>;
-  /** Prompts that are being sent: one may be in the log before the daemon has answered which turn it became. */
+  /** Prompts being sent: a prompt may be in the log before the daemon has returned its turn. */
   readonly sending: ReadonlySet<string>;
 }
 
@@ -17,7 +17,7 @@ export class OwnTurns extends Observable<View> {
     return this.#view;
   }
 
-  /** Send a prompt, and remember the turn that it became. */
+  /** Send a prompt, and remember its turn. */
   async during<Sent extends { turnId: string }>(text: string, send: () => Promise<Sent>): Promise<Sent> {
     this.#set({ sending: new Set([...this.#view.sending, text]) });
     try {
@@ -36,7 +36,7 @@ export class OwnTurns extends Observable<View> {
     try {
       localStorage.setItem(KEY, JSON.stringify([...turnIds]));
     } catch {
-      // The storage is full: this page still knows.
+      // The storage is full: this page still remembers.
     }
   }
 

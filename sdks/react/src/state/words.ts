@@ -1,4 +1,4 @@
-/** An error in words. */
+/** An error as text. */
 import { DaemonUnreachable } from "sandbox-agentd";
 
 export function sayWhy(error: unknown): string {

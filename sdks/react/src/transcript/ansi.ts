@@ -1,10 +1,10 @@
-/** Terminal output as runs of text with a look: colours and weight are kept, everything else a terminal can do is not. */
+/** Terminal output as styled runs of text: colours and weight are kept, other control sequences are not. */
 
 export interface Run {
   readonly text: string;
   /** Class names: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
   readonly look: string;
-  /** A colour beyond the sixteen. */
+  /** A colour other than the sixteen standard ones. */
   readonly color?: string;
   readonly background?: string;
 }
@@ -17,11 +17,11 @@ interface Pen {
   background?: string;
 }
 
-// Colours (CSI … m), other CSI, OSC and other strings with their end, then what is short: a character set, as `tput sgr0`
-// chooses one, or a single letter. The last may be cut off by the end of the text.
+// Colours (CSI … m), other CSI, OSC and other strings with their terminator, then short sequences: a character set, as
+// selected by `tput sgr0`, or a single letter. The last one may be cut off by the end of the text.
 const ESCAPE =
   /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*(?:[0-~]|$)/g;
-/** What rings the bell or shifts the character set. */
+/** The bell, and shifts of the character set. */
 const SILENT = /[\x00\x07\x0e\x0f]/g;
 const FLAGS: Readonly<Record<number, string>> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 
@@ -39,7 +39,7 @@ export function ansiRuns(output: string): Run[] {
   return runs;
 }
 
-/** The runs in blocks of so many lines: a browser lays out those that one sees. */
+/** The runs in blocks of a number of lines: the browser lays out only the visible ones. */
 export function inBlocks(runs: readonly Run[], lines: number): Run[][] {
   const blocks: Run[][] = [[]];
   let left = lines;
@@ -57,15 +57,15 @@ export function inBlocks(runs: readonly Run[], lines: number): Run[][] {
   return blocks.filter((block) => block.length > 0);
 }
 
-/** One code, or several that belong together: `38:2::255:0:0` is a colour as `38;2;255;0;0` is. */
+/** One code, or several that belong together: `38:2::255:0:0` is the same colour as `38;2;255;0;0`. */
 function codesOf(parameter: string): number[] {
   const [code = 0, kind = 0, ...rest] = parameter.split(":").map(Number);
   if ((code === 38 || code === 48) && rest.length > 0) return [code, kind, ...(kind === 2 ? rest.slice(-3) : rest)];
-  // Underlined in some way, or in none.
+  // Any kind of underline, or none.
   return [code === 4 && parameter === "4:0" ? 24 : code];
 }
 
-/** A line that returns to its start is drawn over: the last that was drawn is what one sees. So is a letter that steps back. */
+/** A carriage return overwrites the line, and a backspace the character before it: only the result is shown. */
 function withoutOverwritten(output: string): string {
   const text = output.includes("\b") ? output.replace(/[^\n\x1b]\x08/g, "") : output;
   if (!text.includes("\r")) return text;
@@ -101,7 +101,7 @@ function take(pen: Pen, codes: number[]): void {
   }
 }
 
-/** `38;5;n` or `38;2;r;g;b`; how many codes it took. */
+/** `38;5;n` or `38;2;r;g;b`, with the number of codes it takes. */
 function extended(pen: Pen, foreground: boolean, rest: number[]): number {
   const [kind, first = 0, green = 0, blue = 0] = rest;
   if (kind === 5 && first < 16) {

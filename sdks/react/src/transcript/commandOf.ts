@@ -1,4 +1,4 @@
-/** The command of a call that runs one, whole: a title may be cut. */
+/** The full command of a call that runs one: a title may be shortened. */
 import type { ToolEntry } from "sandbox-agentd";
 import { asRecord } from "./record.js";
 

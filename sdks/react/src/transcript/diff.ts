@@ -1,4 +1,4 @@
-/** Unified diffs, read into lines that can be shown one below the other or side by side. */
+/** Parses unified diffs into lines, for a unified or side-by-side view. */
 
 export type DiffLine =
   | { readonly kind: "hunk"; readonly text: string }
@@ -22,7 +22,7 @@ const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 export function parsedDiff(text: string): Diff {
   const lines: DiffLine[] = [];
   let [old, next, added, removed] = [1, 1, 0, 0];
-  // Before the first hunk stand the names; a diff without hunks is all content.
+  // The names come before the first hunk; a diff without hunks is all content.
   let inside = !/^@@ /m.test(text);
   for (const line of text.replace(/\n$/, "").split("\n")) {
     const hunk = HUNK.exec(line);
@@ -46,7 +46,7 @@ export function parsedDiff(text: string): Diff {
   return { lines, added, removed };
 }
 
-/** In a hunk `--- a` may be a removed line `-- a`; only a file's name is a header. */
+/** In a hunk, `--- a` may be the removed line `-- a`; a header always has a file's name. */
 function isHeader(line: string): boolean {
   return /^(diff --git |--- (a\/|\/|\.)|\+\+\+ (b\/|\/|\.)|index [0-9a-f]+\.\.)/.test(line);
 }

@@ -9,7 +9,7 @@ import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff.js";
 import { drawnTokens } from "../code/codeText.js";
 import { languageOf, linesOf, type Token, useTokens } from "../code/tokens.js";
 
-/** A lock file has tens of thousands of lines: so many rows take seconds to draw, and come when one wants to see them. */
+/** A lock file has tens of thousands of lines, which take seconds to render: beyond this, they are shown on request. */
 const SHOWN = 1000;
 const KEY = "sandbox-agent.diff";
 const split = new Value(isStored("split"));
@@ -35,7 +35,7 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
     try {
       localStorage.setItem(KEY, value ? "split" : "unified");
     } catch {
-      // This page still knows.
+      // This page still remembers.
     }
   };
   return (
@@ -83,7 +83,7 @@ export function DiffCounts({ diff }: { diff: Pick<Diff, "added" | "removed"> }) 
 
 type Colours = ReadonlyMap<DiffLine, readonly Token[]>;
 
-/** The tokens of each line. Either side is coloured as a whole: a comment may have begun lines before. */
+/** The tokens of each line. Each side is highlighted as a whole, because a comment may have begun lines before. */
 function useColours(diff: Diff | null, path: string): Colours {
   const sides = useMemo(() => {
     const lines = diff?.lines.filter((line) => line.kind !== "hunk") ?? [];
@@ -95,7 +95,7 @@ function useColours(diff: Diff | null, path: string): Colours {
   const oldTokens = useTokens(before, language);
   return useMemo(() => {
     const colours = new Map<DiffLine, readonly Token[]>();
-    // Lines that are on both sides have the colours of the new one.
+    // Unchanged lines get the colours of the new side.
     for (const [tokens, lines] of [[oldTokens, sides[1]] as const, [newTokens, sides[0]] as const]) {
       const coloured = tokens ? linesOf(tokens) : [];
       lines.forEach((line, index) => coloured[index] && colours.set(line, coloured[index]));
@@ -171,7 +171,7 @@ function lineText(line: DiffLine, colours: Colours) {
   return drawnTokens(colours.get(line) ?? [{ text: withoutReturn(line.text), look: "" }]);
 }
 
-/** In a file with Windows' line ends every line has the sign: it is not worth naming. */
+/** In a file with Windows line endings every line has the character: not worth marking. */
 function withoutReturn(text: string): string {
   return text.replace(/\r$/, "");
 }
@@ -180,7 +180,7 @@ function isStored(choice: string): boolean {
   try {
     return localStorage.getItem(KEY) === choice;
   } catch {
-    // Without storage, or on a server.
+    // No storage, or rendered on a server.
     return false;
   }
 }

@@ -1,4 +1,4 @@
-/** One entry of the transcript, by its kind. */
+/** Renders one entry of the transcript by its kind. */
 import { memo } from "react";
 import type { ToolEntry } from "sandbox-agentd";
 import { ErrorCard, OddCard } from "./errorCard.js";
@@ -57,10 +57,10 @@ export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Prop
   }
 }, isSame);
 
-/** Rows are made for each drawing; what they hold is the same until it changes. */
+/** Rows are recreated on every render, but their contents stay the same objects until they change. */
 function isSame(before: Props, after: Props): boolean {
   const [one, other] = [before.row, after.row];
-  // Of a long message that streams, only the last piece changes.
+  // While a long message is streamed, only its last piece changes.
   if (one.piece && one.piece === other.piece && !one.isLast && !other.isLast) return true;
   return (
     before.unfolded === after.unfolded &&

@@ -1,4 +1,4 @@
-/** Something went wrong: what, by which name, and what the agent reported. */
+/** An error: its message, its code, and what the agent reported. */
 import type { Stderr } from "sandbox-agentd";
 import type { ErrorEntry } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";

@@ -1,10 +1,10 @@
 /**
- * A text that somebody is asked to allow, exactly: signs that turn the direction of what follows, or that nobody sees, are
- * named. Otherwise a command could read differently from what it does.
+ * The exact text that a user is asked to allow: characters that change the text direction or are invisible are shown by
+ * name. Otherwise a command could look different from what it does.
  */
 import type { ReactNode } from "react";
 
-// Controls but tab and line feed; marks, embeddings, overrides and isolates of direction; what has no width.
+// Control characters except tab and line feed; directional marks, embeddings, overrides and isolates; zero-width characters.
 const UNSEEN = /([\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff])/;
 
 export function exact(text: string): ReactNode {

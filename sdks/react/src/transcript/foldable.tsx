@@ -1,4 +1,4 @@
-/** A line that opens: the button says what is inside, the body is only there while it is open. */
+/** A collapsible section: the button says what is inside, and the body is mounted only while it is open. */
 import type { ReactNode } from "react";
 import { Icon } from "../parts/icon.js";
 

@@ -1,4 +1,4 @@
-/** Images of a session. They need the token, so they are fetched and shown from memory. */
+/** Images of a session. They need the token, so they are fetched and shown as object URLs. */
 import { useEffect, useState } from "react";
 import type { Image } from "sandbox-agentd";
 import { sayWhy } from "../state/words.js";

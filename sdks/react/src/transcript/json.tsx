@@ -1,4 +1,4 @@
-/** JSON to read and to copy. */
+/** Formatted JSON with a copy button. */
 import { CopyButton } from "../parts/copyButton.js";
 import { exact } from "./exact.js";
 

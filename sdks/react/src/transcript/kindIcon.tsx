@@ -1,4 +1,4 @@
-/** What a tool does, as a small picture; hovering it tells in words. */
+/** An icon for what a tool does, with a tooltip. */
 import type { ToolKind } from "sandbox-agentd";
 import { Icon, type IconName } from "../parts/icon.js";
 

@@ -1,6 +1,6 @@
 /**
- * Markdown, in pieces where it is long. What reads it is loaded when the first text is there, which is plain until then:
- * an empty session does not need it.
+ * Markdown, in pieces if it is long. The parser is loaded with the first text, which is plain until then: an empty
+ * session does not need it.
  */
 import { type ComponentType, lazy, memo, Suspense, useMemo } from "react";
 import { type Piece, piecesOf } from "./pieces.js";
@@ -8,7 +8,7 @@ import { PlainText } from "./plainText.js";
 
 const MarkdownBlocks = lazy<ComponentType<{ piece: Piece }>>(() =>
   import("./markdownBlocks.js")
-    // A daemon of another version no longer has this file. The page goes on, without markup, until it is loaded again.
+    // A daemon of another version no longer has this file. The page continues without markup until it is reloaded.
     .catch(() => ({ default: PlainPiece })),
 );
 

@@ -1,7 +1,7 @@
 /**
- * Markdown as React elements, never as HTML: what an agent writes can only become text, and links that say where they go.
- * A text that still streams is read again each time; what it cannot close yet is shown as it stands. Each block runs in
- * the direction of its own script. A long text is read and drawn in pieces.
+ * Markdown as React elements, never as HTML: an agent's text can become only text, and links that show where they lead.
+ * Text that is being streamed is parsed again each time; markup that is not closed yet is shown as it is. Each block has
+ * the direction of its own script. A long text is parsed and rendered in pieces.
  */
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useMemo } from "react";
@@ -10,7 +10,7 @@ import { CopyButton } from "../parts/copyButton.js";
 import type { Piece } from "./pieces.js";
 import { PlainText } from "./plainText.js";
 
-/** Quotes in quotes in quotes: beyond this no layout is sensible, and browsers run out of stack. */
+/** Nested quotes: beyond this depth no layout is sensible, and browsers run out of stack. */
 const DEEPEST = 40;
 const SAFE_LINK = /^(https?:|mailto:)/i;
 
@@ -21,13 +21,13 @@ export default memo(function MarkdownBlocks({ piece: { text, continues, goesOn }
   return <div className={`markdown${joints}`}>{blocks(tokens, "auto")}</div>;
 });
 
-/** Null where the text is better shown as it is. */
+/** Null if the text is better shown as it is. */
 function read(text: string): Token[] | null {
   try {
     const tokens = marked.lexer(text);
     return isDeeper(tokens, DEEPEST) ? null : tokens;
   } catch {
-    // A few thousand levels are more than the reader's own stack has room for.
+    // The parser runs out of stack after a few thousand levels.
     return null;
   }
 }
@@ -41,7 +41,7 @@ function inside(token: Token): Token[] {
   return [...tokens, ...items];
 }
 
-/** The outermost have a direction, and what they hold goes along with them. */
+/** The outermost blocks have a direction, and their contents follow it. */
 function blocks(tokens: readonly Token[], dir?: "auto"): ReactNode {
   return tokens.map((token, index) => <Fragment key={index}>{block(token, dir)}</Fragment>);
 }
@@ -157,7 +157,7 @@ function span(token: Token): ReactNode {
   }
 }
 
-/** `react@18.2.0` looks like an address for mail, and so does every package with its version: only a marked one is a link. */
+/** `react@18.2.0` looks like an email address, and so does every package with a version: only explicit mail links are links. */
 function isGuessedAddress({ href, raw }: Tokens.Link): boolean {
   return href.startsWith("mailto:") && !/^[[<]/.test(raw);
 }
@@ -173,7 +173,7 @@ function Link({ href, children }: { href: string; children: ReactNode }) {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
 
-/** Entities in prose are characters; in code they stay what they are. */
+/** Entities in prose are decoded; in code they stay as they are. */
 function unescaped(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 }

@@ -1,4 +1,4 @@
-/** What somebody said: with its time and a way to copy it, in several rows where it is long. */
+/** A message, with its time and a copy button, in several rows if it is long. */
 import { useState } from "react";
 import type { MessageEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
@@ -35,7 +35,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
   );
 }
 
-/** A prompt that is longer is shown in part: what was pasted is known to the one who pasted it. */
+/** Longer prompts are shown in part: whoever pasted the text knows it. */
 const SHOWN = 2000;
 
 function Prompt({ entry }: { entry: MessageEntry }) {
@@ -60,7 +60,7 @@ function Prompt({ entry }: { entry: MessageEntry }) {
   );
 }
 
-/** Who sent a prompt, unless it was sent from this browser. */
+/** Who sent a prompt, unless it came from this browser. */
 function originOf(entry: MessageEntry, own: boolean): string | null {
   if (entry.source === "agent") return "Typed in the agent";
   return own ? null : "Another client";

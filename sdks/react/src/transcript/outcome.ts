@@ -1,4 +1,4 @@
-/** How a request ended, in words. */
+/** How a request ended, as text. */
 import type { PermissionEntry, StatusEntry } from "sandbox-agentd";
 import { asRecord } from "./record.js";
 
@@ -10,7 +10,7 @@ export function outcomeOf({ state, decidedBy, rule }: PermissionEntry): string {
   return [OUTCOMES[state], decidedBy && BY[decidedBy]].filter(Boolean).join(" ");
 }
 
-/** What was said with it. A rule says its reason, which is in the outcome. */
+/** The message that came with it. The reason of a rule is already in the outcome. */
 export function messageOf({ message, rule }: PermissionEntry): string | null {
   return rule ? null : message;
 }

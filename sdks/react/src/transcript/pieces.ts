@@ -1,31 +1,31 @@
 /**
- * A long text in pieces that can be drawn one by one, so that the time to draw it does not grow with its length.
+ * Splits a long text into pieces that can be rendered one by one, so that rendering time does not grow with its length.
  *
- * A piece ends between two blocks of Markdown. A block that is itself too long is cut between two lines, or within a
- * line; a fence that is cut so is closed, and opened again in the next piece.
+ * A piece ends between two blocks of Markdown. A block that is too long itself is split between two lines, or within a
+ * line; if that splits a fence, the fence is closed, and opened again in the next piece.
  */
 
 export interface Piece {
   readonly text: string;
-  /** It begins in a fence that an earlier piece opened. */
+  /** It starts inside a fence that an earlier piece opened. */
   readonly continues: boolean;
-  /** It ends in a fence that goes on in the next piece. */
+  /** It ends inside a fence that continues in the next piece. */
   readonly goesOn: boolean;
 }
 
-/** From here on a piece ends where a block does, or where a line of code does. */
+/** Beyond this length, a piece ends at the end of a block or of a line of code. */
 const LONG = 3_000;
-/** Here it ends in any case. */
+/** The maximum length of a piece. */
 const LONGEST = 24_000;
-/** A line that is longer is cut itself: the time to break a line grows with the square of its length. */
+/** Longer lines are split themselves: the time to break a line grows with the square of its length. */
 const LONGEST_LINE = 2 * LONG;
 const LONGEST_WORD = 1_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
-/** A line that belongs to the block above it, although an empty line lies between them. */
+/** A line that belongs to the block above it, even after an empty line. */
 const BELONGS = /^(\s|[-*+] |\d+[.)] |>|\|)/;
 
-/** So much of a line must be there to see whether it belongs to the block above it. */
+/** How much of a line is needed to see whether it belongs to the block above it. */
 const KNOWN = 8;
 
 interface Fence {
@@ -34,11 +34,11 @@ interface Fence {
   readonly mark: string;
 }
 
-/** Cuts a text that may still grow: what was cut once is not looked at again. */
+/** Splits a text that may still grow: pieces that are complete are not parsed again. */
 export class Pieces {
   #text = "";
   #done: Piece[] = [];
-  /** Where the last piece begins, and the fence that is open there. */
+  /** Where the last piece starts, and the fence that is open there. */
   #from = 0;
   #fence: Fence | null = null;
 
@@ -58,14 +58,14 @@ export class Pieces {
     this.#fence = null;
   }
 
-  /** Where the last piece ends, and which fence is open there; null while it is not long enough. */
+  /** Where the last piece ends, and the fence that is open there; null while it is too short. */
   #cut(): { at: number; fence: Fence | null } | null {
     const [text, from] = [this.#text, this.#from];
     if (text.length - from <= LONG) return null;
     let fence = this.#fence;
     let afterBlank = false;
     for (let at = from; at < text.length; ) {
-      // Not further than it matters: the end of a line of megabytes would be looked for again for each of its pieces.
+      // No further than necessary: otherwise the end of a line of megabytes would be searched for again for each of its pieces.
       const near = text.slice(at, at + LONGEST_LINE + 1);
       const newline = near.indexOf("\n");
       const end = at + (newline < 0 ? near.length : newline);
@@ -104,7 +104,7 @@ function after(line: string, open: Fence | null): Fence | null {
   return closes ? null : open;
 }
 
-/** The end of a word near a place in a line; where there is none, an earlier place, but not within a character. */
+/** The end of a word near a position in a line; without one, an earlier position, but not within a character. */
 function wordEnd(text: string, from: number): number {
   const near = text.slice(from, from + LONG);
   const space = near.lastIndexOf(" ");
@@ -112,13 +112,13 @@ function wordEnd(text: string, from: number): number {
   return wholeCharacter(text, from + LONGEST_WORD);
 }
 
-/** A place that is not between the two halves of a character. */
+/** A position that does not split a surrogate pair. */
 function wholeCharacter(text: string, place: number): number {
   const code = text.charCodeAt(place - 1);
   return code >= 0xd800 && code < 0xdc00 ? place - 1 : place;
 }
 
-/** A text without markup in chunks, cut between two lines where that is possible. */
+/** Splits plain text into chunks, between lines if possible. */
 export function chunksOf(text: string): string[] {
   const chunks: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -132,7 +132,7 @@ export function chunksOf(text: string): string[] {
   return chunks;
 }
 
-/** A copy. A browser keeps a slice as a view of the whole, and each state of a text that streams would stay in memory. */
+/** A copy. Browsers keep a slice as a view of the whole string, so every state of a streamed text would stay in memory. */
 function detached(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

@@ -1,8 +1,8 @@
-/** A text as it is. */
+/** Text without markup. */
 import { useMemo } from "react";
 import { chunksOf } from "./pieces.js";
 
-/** In pieces, so that the browser lays out only those in sight. */
+/** In pieces, so that the browser lays out only the visible ones. */
 export function PlainText({ text, className = "plainText" }: { text: string; className?: string }) {
   const chunks = useMemo(() => chunksOf(text), [text]);
   if (chunks.length <= 4) return <div className={className} dir="auto">{text}</div>;

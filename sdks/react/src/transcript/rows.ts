@@ -1,29 +1,29 @@
-/** Which entries of a transcript are shown, in which order and how deep. Tested on every recording. */
+/** Which entries of a transcript are shown, in which order and how deeply nested. Tested on every recording. */
 import { type Entry, type MessageEntry, type PermissionEntry, type StatusEntry, TOOL_REQUEST, type ToolEntry } from "sandbox-agentd";
 import { type Piece, Pieces } from "./pieces.js";
 import { asRecord } from "./record.js";
 
 export interface Row {
-  /** Unique in the transcript, and the same while the row is there. */
+  /** Unique in the transcript, and stable while the row exists. */
   readonly key: string;
   readonly entry: Entry;
-  /** How many sub-agents lie above it. */
+  /** How many sub-agents are above it. */
   readonly depth: number;
-  /** Of a message that is drawn in several rows, the part that stands in this one. */
+  /** The part of a message that this row shows, if the message has several rows. */
   readonly piece: Piece | null;
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** The result of a sub-agent: it follows the steps that led to it. */
+  /** The result of a sub-agent, shown after the steps that led to it. */
   readonly isResult: boolean;
-  /** What was decided about a call, shown in the row of the call. */
+  /** The decision about a call, shown in the row of the call. */
   readonly decision: PermissionEntry | null;
-  /** How a client answered a call of its tool, shown there too. */
+  /** How a client answered a call of its tool, also shown there. */
   readonly answer: StatusEntry | null;
-  /** It follows a row of its kind, closely. */
+  /** It directly follows a row of the same kind, and is grouped with it. */
   readonly isTight: boolean;
 }
 
-/** Status items that tell a person something; the others are for machines, and are shown on demand. */
+/** Status items for people; the others are for programs, and are shown on request. */
 const TELLING = new Set([
   TOOL_REQUEST,
   "compaction",
@@ -40,22 +40,22 @@ const TELLING = new Set([
   "title",
 ]);
 
-/** A message beyond this is cut into pieces. */
+/** Longer messages are split into pieces. */
 const LONG_MESSAGE = 3_000;
 const WHOLE = { piece: null, isFirst: true, isLast: true, isResult: false, decision: null, answer: null, isTight: false };
 
 export interface Shown {
-  /** What was opened, by the ids of entries. */
+  /** The ids of the entries that are open. */
   readonly unfolded: ReadonlySet<string>;
-  /** Also statuses that are for machines. */
+  /** Include statuses for programs. */
   readonly showAll: boolean;
-  /** Leave out what waits for an answer: it is shown elsewhere. */
+  /** Leave out pending requests: they are shown elsewhere. */
   readonly asksElsewhere?: boolean;
-  /** Requests that have something to say besides how they ended, by their ids. */
+  /** The ids of requests that have something to say besides their outcome. */
   readonly apart?: ReadonlySet<string>;
 }
 
-/** Makes the rows of one transcript, again and again: long messages are cut once. */
+/** Makes the rows of one transcript repeatedly: long messages are split once. */
 export class Rows {
   #pieces = new Map<string, Pieces>();
 
@@ -103,18 +103,18 @@ export class Rows {
   }
 }
 
-/** A call of a client's tool, which a client has to answer. */
+/** A call of a client's tool. */
 export function isToolRequest(entry: StatusEntry): boolean {
   return entry.label === TOOL_REQUEST;
 }
 
-/** Whether it waits for somebody's answer. */
+/** Whether it waits for an answer. */
 export function asks(entry: Entry): boolean {
   if (entry.kind === "status") return isToolRequest(entry) && entry.status === "in_progress";
   return (entry.kind === "permission" || entry.kind === "question") && entry.state === "requested";
 }
 
-/** Requests that have ended, by their calls. Where a call asked twice, the last one is shown in its row. */
+/** Requests that have ended, by call. If a call asked twice, its row shows the last one. */
 function endedRequests(entries: readonly Entry[], apart: ReadonlySet<string>) {
   const calls = new Set<string>();
   const decisions = new Map<string, PermissionEntry>();
@@ -136,14 +136,14 @@ function endedRequests(entries: readonly Entry[], apart: ReadonlySet<string>) {
   return { decisions, answers };
 }
 
-/** The call that an entry asked about. */
+/** The call that a request is about. */
 function requestedFor(entry: Entry): string | null {
   if (entry.kind === "permission") return entry.callId;
   const callId = entry.kind === "status" && isToolRequest(entry) && asRecord(entry.data)?.call_id;
   return typeof callId === "string" ? callId : null;
 }
 
-/** One of the agent's steps, which stand close together. */
+/** A step of the agent. Steps are grouped closely. */
 function isStep({ entry, isResult }: Row): boolean {
   return !isResult && !asks(entry) && (entry.kind === "tool" || entry.kind === "reasoning" || entry.kind === "status");
 }

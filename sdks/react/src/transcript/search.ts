@@ -1,12 +1,12 @@
-/** Finds words in a transcript: in what is folded, and in what is not drawn because it is out of sight. */
+/** Finds text in a transcript, including folded entries and those that are not rendered because they are out of view. */
 import type { Entry } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { type Row, Rows } from "./rows.js";
 
 export interface Found {
-  /** The row that has the words, once everything above it is open. */
+  /** The row with the match, once everything above it is open. */
   readonly key: string;
-  /** What must be open for them to be seen. */
+  /** What must be open for the match to be visible. */
   readonly opens: readonly string[];
 }
 
@@ -63,11 +63,11 @@ function textOf({ entry, piece, isResult, decision }: Row): string {
   }
 }
 
-/** The names that the style sheet knows. */
+/** The highlight names used in the style sheet. */
 const FOUND = "sandbox-agent-found";
 const FOUND_HERE = "sandbox-agent-found-here";
 
-/** Marks the words wherever they are drawn below an element; browsers that cannot are left as they are. */
+/** Highlights matches in everything rendered below an element, in browsers that support it. */
 export function mark(box: HTMLElement, words: string, current: string | null): void {
   if (!("highlights" in CSS)) return;
   for (const name of [FOUND, FOUND_HERE]) CSS.highlights.delete(name);

@@ -1,4 +1,4 @@
-/** Searches the transcript: how often, and the way from one place to the next. */
+/** The search bar of the transcript: the number of matches, and buttons to step through them. */
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import { IconButton } from "../parts/button.js";
 import { count } from "../parts/format.js";
@@ -6,7 +6,7 @@ import { Icon } from "../parts/icon.js";
 
 interface Props {
   words: string;
-  /** Which of the places is shown, from 0; how many there are. */
+  /** The index of the current match, from 0, and the number of matches. */
   at: number;
   many: number;
   onWords: (words: string) => void;

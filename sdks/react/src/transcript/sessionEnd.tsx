@@ -1,4 +1,4 @@
-/** The last card of a session that has ended: why, and what the agent left on stderr. */
+/** The last card of an ended session: why it ended, and the agent's stderr. */
 import type { SessionEndedEntry } from "sandbox-agentd";
 import { Icon } from "../parts/icon.js";
 import { StderrView } from "./stderrView.js";

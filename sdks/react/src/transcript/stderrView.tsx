@@ -1,4 +1,4 @@
-/** What an agent wrote to stderr before it ended: all of it, or its two ends. */
+/** An agent's stderr before it exited: all of it, or its beginning and end. */
 import type { Stderr } from "sandbox-agentd";
 import { Terminal } from "./terminal.js";
 

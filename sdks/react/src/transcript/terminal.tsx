@@ -1,4 +1,4 @@
-/** What a command wrote. A long output is cut in the middle until one wants to see it. */
+/** The output of a command. The middle of a long output is hidden until requested. */
 import { memo, useMemo, useState } from "react";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copyButton.js";
@@ -12,7 +12,7 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
   const [whole, setWhole] = useState(false);
   const cut = !whole && text.length > SHOWN * 1.2;
   const runs = useMemo(() => ansiRuns(cut ? text.slice(-SHOWN) : text), [text, cut]);
-  // Who picks a colour beyond the sixteen picks it for a dark ground: white on white could not be read.
+  // Colours other than the sixteen standard ones are chosen for a dark background: white on white would be unreadable.
   const isDark = runs.some((run) => run.color || run.background);
   const blocks = useMemo(() => inBlocks(runs, BLOCK_LINES), [runs]);
   return (

@@ -1,4 +1,4 @@
-/** What the agent thinks: folded to one line, which shows the latest words while it goes on. */
+/** The agent's thinking, folded to one line that shows the latest words while it streams. */
 import type { ReasoningEntry } from "sandbox-agentd";
 import { duration } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";

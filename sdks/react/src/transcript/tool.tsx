@@ -1,4 +1,4 @@
-/** A tool call with its result: one line, and behind it what was asked, what came out and what changed. */
+/** A tool call with its result: one line that unfolds to its input, output and changes. */
 import { useMemo } from "react";
 import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
 import { CodeText } from "../code/codeText.js";
@@ -57,12 +57,12 @@ function ToolLine({ entry, decision, answer }: Told) {
   );
 }
 
-/** A path below the session's directory is shown relative to it. */
+/** Paths below the session's directory are shown relative to it. */
 function withoutDirectory(title: string, directory: string | null | undefined): string {
   return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
 }
 
-/** Nobody minds what takes less. */
+/** Shorter durations are not shown. */
 const WORTH_TELLING_MS = 100;
 
 const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
@@ -87,7 +87,7 @@ function Running({ since }: { since: string }) {
   return passed > 1500 ? <span className="foldFact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
 }
 
-/** What was decided about the call; the reason of a rejection is worth reading, so it stands there whole. */
+/** The decision about the call. The reason of a rejection is worth reading, so it is shown in full. */
 function Decision({ entry }: { entry: PermissionEntry }) {
   const rejected = entry.state === "reject";
   const message = messageOf(entry);
@@ -150,7 +150,7 @@ function Arguments({ entry }: { entry: ToolEntry }) {
   if (entry.input === null) return entry.arguments ? <pre className="plainPre">{entry.arguments}</pre> : null;
   if (isEmpty(entry.input)) return null;
   const shown = <Json label="Arguments" text={pretty(entry.input)} />;
-  // A change says it better than the text that was written.
+  // The change says more than the text that was written.
   if (!entry.files.some((file) => file.diff)) return shown;
   return (
     <details className="arguments">
@@ -160,7 +160,7 @@ function Arguments({ entry }: { entry: ToolEntry }) {
   );
 }
 
-/** What a sub-agent reports is prose; other output is for a terminal. */
+/** A sub-agent's report is prose; other output is for a terminal. */
 function Output({ entry }: { entry: ToolEntry }) {
   if (entry.toolKind === "task" || entry.children.length > 0) return <Markdown text={entry.output} />;
   return <Terminal text={entry.output} label={`Output of ${entry.name}`} />;

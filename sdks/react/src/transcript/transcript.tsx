@@ -1,6 +1,6 @@
 /**
- * The transcript: only what is on the screen is drawn. It stays at the end while one is there, though what was opened
- * stays in sight; otherwise it stands still, says that something new has come, and offers the way to an end far below.
+ * The transcript. Only visible rows are rendered. It sticks to the end while the reader is there, but keeps an opened
+ * entry in view; otherwise it does not scroll, says that there is something new, and offers a button to jump to the end.
  */
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
@@ -20,23 +20,23 @@ import { mark } from "./search.js";
 import { SearchBar } from "./searchBar.js";
 import { useTranscriptSearch } from "./useTranscriptSearch.js";
 
-/** How near to the end counts as being there. */
+/** How close to the end counts as being there. */
 const NEAR = 60;
-/** How much of what one sees must lie below it before the way there is worth a button over the text. */
+/** How far the end must be before a button over the text is worthwhile, relative to the visible height. */
 const FAR = 1 / 3;
 
 export interface TranscriptProps {
   session: ChatSession;
-  /** Also show what agents tell machines: statuses that are hidden otherwise. */
+  /** Also show statuses that agents send for programs. */
   showAll?: boolean;
   /** Whether the search is open. */
   searching?: boolean;
-  /** The search wants to be closed. */
+  /** Called when the search should close. */
   onSearch?: (open: boolean) => void;
   className?: string;
 }
 
-/** The conversation, live. Give it a height, or put it into a flex column: it scrolls by itself. */
+/** The live conversation. Give it a height, or put it into a flex column: it scrolls by itself. */
 export function Transcript({ session, className = "", ...rest }: TranscriptProps) {
   return (
     <SessionContext.Provider value={session.conversation}>
@@ -66,7 +66,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   const [far, setFar] = useState(false);
   const [seen, setSeen] = useState<number | null>(null);
 
-  // A card that waits stays while one reads elsewhere: what was filled in is in it, and the keys that answer it are its own.
+  // A pending card stays mounted while it is out of view: it holds what was filled in, and handles the keys that answer it.
   const asking = useMemo(() => rows.flatMap((row, index) => (asks(row.entry) ? [index] : [])), [rows]);
   const rangeExtractor = useCallback(
     (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((one, other) => one - other),
@@ -97,19 +97,19 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
     atEnd.current = false;
     setUnfolded((before) => new Set([...before, ...place.opens]));
   });
-  // The row may be there only now that what lies above it is open.
+  // The row may exist only now that what contains it is open.
   const target = search.current?.key ?? null;
   const targetIndex = useMemo(() => (target === null ? -1 : rows.findIndex((row) => row.key === target)), [rows, target]);
   useEffect(() => {
     if (targetIndex >= 0) virtual.scrollToIndex(targetIndex, { align: "center" });
-    // Only when another place is looked for: what streams in meanwhile must not pull one back.
+    // Only when the match changes: new output must not scroll the view back.
   }, [target, targetIndex >= 0, search.steps]);
   const drawn = virtual.getVirtualItems();
   useEffect(() => {
     if (scroller.current) mark(scroller.current, searching ? search.words : "", target);
   });
 
-  /** To the end, but not past what was opened: that is being read. */
+  /** Scroll to the end, but not past an opened entry, which is being read. */
   const toEnd = useCallback(() => {
     const box = scroller.current;
     if (!box) return;
@@ -118,7 +118,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
     box.scrollTop = isInSight ? reading.start : box.scrollHeight;
   }, [virtual]);
 
-  /** Find out whether the end is in sight. */
+  /** Check whether the end is visible. */
   const look = useCallback(() => {
     const box = scroller.current;
     if (!box) return;
@@ -197,7 +197,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   );
 }
 
-/** Near enough that the scrollbar does not jump when a long message comes into sight. */
+/** Close enough that the scrollbar does not jump when a long message comes into view. */
 function estimatedHeight(row: Row | undefined): number {
   if (row?.entry.kind !== "message") return 36;
   const length = row.piece?.text.length ?? row.entry.text.length;

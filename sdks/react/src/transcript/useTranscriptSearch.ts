@@ -1,4 +1,4 @@
-/** The state of a search in the transcript: the words, the places that have them, and the one that is shown. */
+/** The state of a search in the transcript: the text, the matches, and the current one. */
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import type { Entry } from "sandbox-agentd";
 import { Rows } from "./rows.js";
@@ -9,7 +9,7 @@ export interface TranscriptSearch {
   readonly at: number;
   readonly many: number;
   readonly current: Found | null;
-  /** How often another place was asked for: also when there is only one. */
+  /** How often the user asked for another match, even if there is only one. */
   readonly steps: number;
   onWords: (words: string) => void;
   onStep: (by: number) => void;
@@ -26,7 +26,7 @@ export function useTranscriptSearch(entries: readonly Entry[], searching: boolea
   const current = places[shown] ?? null;
   useEffect(() => {
     if (current) onShow(current);
-    // When the place is another, or it was asked for again.
+    // When the match changes, or was requested again.
   }, [current?.key, steps]);
   return {
     words,

@@ -89,7 +89,7 @@ class AcpConversation(Conversation):
         self.commands: tuple[SlashCommand, ...] | None = None
         """What the session offers; None until the agent has sent it."""
         self._commands: tuple[str, ...] | None = None
-        self._commands_told: tuple[str, ...] | None = None
+        self._reported_commands: tuple[str, ...] | None = None
         self._context: dict[str, Any] | None = None
         self._full: Usage | None = None
         self._cost: float | None = None
@@ -129,7 +129,7 @@ class AcpConversation(Conversation):
 
     def hear(self, update: Update, payload: Raw) -> None:
         if self.scribe.turn is not None:
-            self._tell_commands()
+            self._report_commands()
         match update:
             case CurrentMode(current_mode_id=mode):
                 self.offers(self.offer.chosen("mode", mode))
@@ -159,11 +159,11 @@ class AcpConversation(Conversation):
             case Compaction(status=status):
                 self.scribe.status("compaction", _facts(payload), status)
 
-    def _tell_commands(self) -> None:
+    def _report_commands(self) -> None:
         # A resumed process repeats what the first one reported.
-        if self._commands is not None and self._commands != self._commands_told and not self.resumed:
+        if self._commands is not None and self._commands != self._reported_commands and not self.resumed:
             self.scribe.status("commands", {"commands": list(self._commands)})
-            self._commands_told = self._commands
+            self._reported_commands = self._commands
         self._commands = None
 
     def _hear_usage(self, update: UsageUpdate) -> None:
@@ -358,13 +358,13 @@ def _usage(counts: TokenUsage, cost: float | None) -> Usage:
     """Input includes cache and output includes thinking: whatever the total exceeds their sum by was counted
     separately.
     """
-    apart = counts.total_tokens - counts.input_tokens - counts.output_tokens
+    extra = counts.total_tokens - counts.input_tokens - counts.output_tokens
     cached = (counts.cached_read_tokens or 0) + (counts.cached_write_tokens or 0)
     input_tokens, output_tokens = counts.input_tokens, counts.output_tokens
-    if cached and apart >= cached:
+    if cached and extra >= cached:
         input_tokens += cached
-        apart -= cached
-    if counts.thought_tokens and apart >= counts.thought_tokens:
+        extra -= cached
+    if counts.thought_tokens and extra >= counts.thought_tokens:
         output_tokens += counts.thought_tokens
     return Usage(
         input_tokens,

@@ -69,7 +69,7 @@ class PiConversation(Conversation):
         self.usage: Usage | None = None
         self.stop: StopReason = "end_turn"
         self.failure: Failure | None = None
-        self.failure_told = False
+        self.is_failure_reported = False
         self.compaction_failed = False
 
     def spend(self, usage: pi.NativeUsage | None) -> None:
@@ -161,7 +161,7 @@ class PiConversation(Conversation):
         cancelled = aborted or (self.cancelling and self.stop == "error")
         stop = "interrupted" if cancelled else self.stop
         failure = self.failure
-        if failure and stop in ("error", "refusal") and not self.failure_told and scribe.turn:
+        if failure and stop in ("error", "refusal") and not self.is_failure_reported and scribe.turn:
             scribe.error(failure.message, failure.code, failure.details)
         scribe.end_turn(stop, self.usage)
         self.active = False
@@ -180,7 +180,7 @@ class PiConversation(Conversation):
         self.scribe.status("compaction", facts, "aborted" if end.aborted else "ended")
         if end.error_message and not end.aborted:
             failure = read_failure(end.error_message)
-            self.failure_told = self.failure is not None
+            self.is_failure_reported = self.failure is not None
             self.compaction_failed = True
             self.scribe.error(failure.message, failure.code, failure.details)
 

@@ -67,7 +67,7 @@ class AsyncTransport:
         self._program = program
         self._was_answered = False
         self._is_closed = False
-        self._told_version: str | None = None
+        self._warned_version: str | None = None
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -260,9 +260,9 @@ class AsyncTransport:
             )
 
     def _compare_versions(self, theirs: str | None) -> None:
-        if theirs in (None, __version__, self._told_version):
+        if theirs in (None, __version__, self._warned_version):
             return
-        self._told_version = theirs
+        self._warned_version = theirs
         self.warn_of_version(str(theirs))
 
     def _timed_out(self, error: httpx2.TimeoutException, seconds: float | None) -> SandboxAgentError:
@@ -279,7 +279,7 @@ class AsyncTransport:
         endpoint = self._address.endpoint if self._address else "the daemon's address"
         sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
         if isinstance(self._target, Child) and self._target.has_ended():
-            message = f"the daemon that this program started has exited; its last output:\n{self._target.last_words()}"
+            message = f"the daemon that this program started has exited; its last output:\n{self._target.last_output()}"
         elif sent:
             message = f"the connection to {endpoint} was lost: {error}"
         else:

@@ -49,7 +49,7 @@ class Progress:
         self.is_over = False
         """Whether the turn has ended, or the session."""
         self._pending: dict[str, Permission | Question] = {}
-        self._said = _Tail(MAX_TEXT_BYTES)
+        self._reply = _Tail(MAX_TEXT_BYTES)
         self._speaker: str | None = None
         self._stop_reason: StopReason | None = None
         self._usage: Usage | None = None
@@ -96,9 +96,9 @@ class Progress:
         if not is_text or delta.parent_id is not msgspec.UNSET or not self._is_watched:
             return
         if self._speaker not in (None, delta.item_id):
-            self._said.add("\n\n")
+            self._reply.add("\n\n")
         self._speaker = delta.item_id
-        self._said.add(delta.delta)
+        self._reply.add(delta.delta)
 
     @property
     def is_settled(self) -> bool:
@@ -109,7 +109,7 @@ class Progress:
         return Turn(
             session_id=self.session_id,
             status="waiting" if self._pending else "ended" if self.is_settled else "running",
-            text=self._said.text(),
+            text=self._reply.text(),
             offset=self.offset,
             turn_id=self._last,
             stop_reason=self._stop_reason,

@@ -58,16 +58,16 @@ class Door:
         given, body = await read(request, NewResponse)
         given.check()
         single = (InputMessage("user", given.input),) if isinstance(given.input, str) else given.input
-        told = await references.resolve(self._operations, single, "input")
+        resolved = await references.resolve(self._operations, single, "input")
         begun = await self._intake.begin(
             Wanted(
                 identity_of(request, body),
                 given.model,
-                told.messages,
+                resolved.messages,
                 "input",
                 instructions=given.instructions,
                 previous=_previous(given.previous_response_id),
-                referenced=told.latest,
+                referenced=resolved.latest,
                 permission_mode=request.header(b"x-permission-mode") or None,
                 directory=_directory(request),
             )

@@ -39,7 +39,7 @@ def error_body(error: SandboxAgentError) -> ErrorBody:
     )
 
 
-def in_their_words(error: SandboxAgentError) -> SandboxAgentError:
+def as_openai_error(error: SandboxAgentError) -> SandboxAgentError:
     """Add the member that OpenAI's clients read from an error."""
     error.facts |= {"error": msgspec.to_builtins(error_body(error))}
     return error

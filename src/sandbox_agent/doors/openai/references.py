@@ -43,7 +43,7 @@ async def resolve(operations: Operations, messages: Sequence[InputMessage], fiel
         item = outputs[name].get(id) if name is not None else None
         if item is None:
             raise InvalidRequest(f"`{place}`: there is no item `{id[:200]}`", field=place)
-        found.append(_told(item))
+        found.append(_as_input(item))
     return Resolved(tuple(found), name)
 
 
@@ -58,7 +58,7 @@ async def _output_of(operations: Operations, name: TurnName) -> dict[str, Output
     return {item.id: item for item in response.output}
 
 
-def _told(item: OutputItem) -> InputMessage:
+def _as_input(item: OutputItem) -> InputMessage:
     if not isinstance(item, Message):
         return REASONING
     return InputMessage("assistant", "".join(part.text for part in item.content))

@@ -96,7 +96,7 @@ def _load_routes() -> None:
     from . import approvals, conversation, prompts, surroundings  # noqa: F401
 
 
-def in_their_words(error: SandboxAgentError) -> SandboxAgentError:
+def as_opencode_error(error: SandboxAgentError) -> SandboxAgentError:
     """Add the members that OpenCode clients read from an error."""
     error.facts |= {
         "name": NAMES.get(error.status, "BadRequestError" if error.status < 500 else "UnknownError"),
@@ -105,4 +105,4 @@ def in_their_words(error: SandboxAgentError) -> SandboxAgentError:
     return error
 
 
-__all__ = ["Door", "Empty", "in_their_words"]
+__all__ = ["Door", "Empty", "as_opencode_error"]

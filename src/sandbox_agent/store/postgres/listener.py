@@ -59,11 +59,11 @@ class Listener:
         while not self._closed.is_set():
             try:
                 with self._address.connect() as connection:
-                    yield from self._heard(connection)
+                    yield from self._hints(connection)
             except (psycopg.Error, Unavailable):
                 self._closed.wait(RETRY_SECONDS)
 
-    def _heard(self, connection: Connection) -> Iterator[Hint]:
+    def _hints(self, connection: Connection) -> Iterator[Hint]:
         """Everything that this connection hears, until it breaks, falls silent, or belongs to an earlier life."""
         life = self.life
         channels = [f"{self._schema}_log"]

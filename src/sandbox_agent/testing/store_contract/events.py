@@ -119,12 +119,12 @@ class EventsContract(Contract):
         assert store.read_slice(first, 0, 9) == (b"", 0)
 
     def test_the_log_goes_through_all_sessions_by_position(self, store: Store) -> None:
-        one = store.write(
+        first = store.write(
             [SaveSession(record("a")), SaveSession(record("b")), AppendEvents("b", rows((1, 2)))]
         )
-        two = store.write([AppendEvents("a", rows((1, 2))), AppendEvents("b", rows((3,)))])
-        expected = [(one, 1), (one + 1, 2), (two, 1), (two + 1, 2), (two + 2, 3)]
+        second = store.write([AppendEvents("a", rows((1, 2))), AppendEvents("b", rows((3,)))])
+        expected = [(first, 1), (first + 1, 2), (second, 1), (second + 1, 2), (second + 2, 3)]
         log = [(event.position, event.sequence) for event in store.read_log(0, 10, PLENTY)]
         assert log == expected
-        assert [event.position for event in store.read_log(one, 2, PLENTY)] == [one + 1, two]
-        assert store.read_log(two + 2, 10, PLENTY) == []
+        assert [event.position for event in store.read_log(first, 2, PLENTY)] == [first + 1, second]
+        assert store.read_log(second + 2, 10, PLENTY) == []
