@@ -71,7 +71,7 @@ class Daemon:
         """Wait until it listens."""
         if not self._listening.wait(SECONDS) or not self.port:
             self.process.kill()
-            raise AssertionError(f"the daemon did not start: {self.said()}")
+            raise AssertionError(f"the daemon did not start: {self.stderr()}")
         return self
 
     def launch(self) -> None:
@@ -114,7 +114,7 @@ class Daemon:
     def pid(self) -> int:
         return self.process.pid
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         """Everything it wrote to stderr so far; all of it once it has ended."""
         if self.process.poll() is not None:
             self._listener.join(SECONDS)

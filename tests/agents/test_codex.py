@@ -348,8 +348,8 @@ def test_a_decision_is_read_back(
     assert list(link.scribe.pending) == [key]
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
-    told: Reply = "reject" if reply == "reject" else "once"
-    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(told))
+    sent: Reply = "reject" if reply == "reject" else "once"
+    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(sent))
     assert link.wire._rpc.open_requests == link.reader._rpc.open_requests == {}
 
 

@@ -77,7 +77,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "told"),
+    ("title", "shown"),
     [
         ("ls -l", "bash ls -l"),
         ("bash", "bash"),
@@ -85,8 +85,8 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
         ("x" * 200, f"bash {'x' * 94}…"),
     ],
 )
-def test_a_call_is_shown_by_its_title_or_else_by_its_name(title: str, told: str) -> None:
-    assert titled("bash", title) == told
+def test_a_call_is_shown_by_its_title_or_else_by_its_name(title: str, shown: str) -> None:
+    assert titled("bash", title) == shown
 
 
 @pytest.mark.parametrize(

@@ -139,24 +139,24 @@ def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, boo
     """What is said, and whether the agent saw the key."""
     (folder / "seen").unlink(missing_ok=True)
     process = begun("run", "claude", "hi", *words, env={**env, "ANTHROPIC_API_KEY": KEY}, cwd=folder)
-    _, said = process.communicate(timeout=SECONDS)
+    _, stderr = process.communicate(timeout=SECONDS)
     wait_until((folder / "seen").exists)
-    return said, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
+    return stderr, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
 
 
 def test_a_key_in_the_shell_reaches_the_agent_on_the_users_own_daemon(
     background: dict[str, str], tmp_path: Path
 ) -> None:
-    said, seen = run_claude(background, tmp_path)
-    assert ("sent to the session: ANTHROPIC_API_KEY" in said, KEY in said, seen) == (True, False, True)
+    stderr, seen = run_claude(background, tmp_path)
+    assert ("sent to the session: ANTHROPIC_API_KEY" in stderr, KEY in stderr, seen) == (True, False, True)
 
 
 def test_a_key_in_the_shell_reaches_another_daemon_only_with_send_env(tmp_path: Path, claude: str) -> None:
     with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
-        said, seen = run_claude(env, tmp_path)
-        told = "not sent to this daemon: ANTHROPIC_API_KEY (use --send-env to send them)"
-        assert (told in said, KEY in said, seen) == (True, False, False)
+        stderr, seen = run_claude(env, tmp_path)
+        message = "not sent to this daemon: ANTHROPIC_API_KEY (use --send-env to send them)"
+        assert (message in stderr, KEY in stderr, seen) == (True, False, False)
         assert run_claude(env, tmp_path, "--send-env")[1]
 
 

@@ -61,7 +61,7 @@ JSON = {"content-type": "application/json"}
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running(Daemon(tmp_path_factory.mktemp("intruders") / "data", "--no-token")) as daemon:
         yield daemon
-        assert "Traceback" not in daemon.said(), daemon.said()
+        assert "Traceback" not in daemon.stderr(), daemon.stderr()
 
 
 @pytest.fixture

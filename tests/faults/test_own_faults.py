@@ -35,7 +35,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 def shows_traceback(daemon: Daemon, error: str) -> None:
     def is_shown() -> bool:
-        before, found, _ = daemon.said().partition(error)
+        before, found, _ = daemon.stderr().partition(error)
         return bool(found) and "Traceback (most recent call last)" in before
 
     wait_until(is_shown)

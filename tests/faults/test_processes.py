@@ -330,7 +330,7 @@ def test_what_even_the_guardian_could_not_end_is_swept_at_the_next_start(
             assert [pid for pid in pids if is_alive(pid)] == pids
     own_daemon.start()
     assert gone_within([agent, *pids], 2) == []
-    assert "that an earlier daemon left behind" in own_daemon.said()
+    assert "that an earlier daemon left behind" in own_daemon.stderr()
     assert texts(own_client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
 
 

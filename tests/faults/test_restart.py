@@ -369,7 +369,7 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
         reader.until_type("turn.ended")
         cut.rest()  # it is sent away, and comes back
     assert client.get("/v1/ready").status_code == 200
-    wait_until(lambda: "cannot be written" in daemon.said())
+    wait_until(lambda: "cannot be written" in daemon.stderr())
     events = client.turn(session, "hi")
     assert texts(events) == ["You said: hi (message 2 of this conversation)"]
     assert client.events(session)[in_the_way["sequence"] - 1] == in_the_way

@@ -174,9 +174,9 @@ def stays_silent(client: Client, seconds: int) -> None:
         client.follow(session) as reader,
         client.reader(f"/v1/sessions/{session}/messages/stream", body=message) as stream,
     ):
-        for one in (reader, stream):
-            wait_patiently(one, seconds)
-            events = one.until_type("turn.ended")
+        for each in (reader, stream):
+            wait_patiently(each, seconds)
+            events = each.until_type("turn.ended")
             assert numbers(texts(events)[0]) == [0, 1]
             assert stop_reason(events) == "end_turn"
 

@@ -402,7 +402,7 @@ def test_any_other_answer_to_a_plan_rejects_it_and_is_feedback(client: Client, t
         asked = ask(client, session, reader, "plan")
         assert client.post(reply_path(session, asked), {"answers": [[text]]}).status_code == 204
         events = reader.until_type("turn.ended")
-    heard = f" ({text})" if text else ""
-    assert texts(events)[-1].endswith(f"The plan was not approved{heard}. I keep planning.")
+    suffix = f" ({text})" if text else ""
+    assert texts(events)[-1].endswith(f"The plan was not approved{suffix}. I keep planning.")
     info = client.info(session)
     assert (info["agentMode"], info["permissionMode"]) == ("plan", "plan")

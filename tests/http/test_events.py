@@ -295,7 +295,7 @@ def test_a_stream_that_fails_in_its_middle_is_cut_off_and_logged_once(tmp_path: 
             list(reader.frames())
         client.close()
         daemon.stop()
-        logged = [line for line in daemon.said().splitlines() if '"level":"error"' in line]
+        logged = [line for line in daemon.stderr().splitlines() if '"level":"error"' in line]
         assert len(logged) == 1
         assert f"GET /v1/sessions/{session}/events/sse failed" in logged[0]
         assert "no such table: events" in logged[0]
@@ -359,13 +359,13 @@ def test_the_stream_of_all_tells_what_becomes_of_sessions(client: Client) -> Non
             """The next news of our session with this state."""
             for frame in frames:
                 if frame.fields.get("event") == "session":
-                    told: dict[str, Any] = frame.data
+                    event: dict[str, Any] = frame.data
                     if (
-                        told["sessionId"] == session
-                        and told["state"] == state
-                        and wanted.items() <= told.items()
+                        event["sessionId"] == session
+                        and event["state"] == state
+                        and wanted.items() <= event.items()
                     ):
-                        return told
+                        return event
             raise AssertionError("the stream ended")
 
         session = client.create(title="First")

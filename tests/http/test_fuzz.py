@@ -199,6 +199,6 @@ def test_no_native_line_breaks_the_rules(lines: list[Any]) -> None:
         {"dir": "exit", "t": 4, "msg": {"returncode": 0}},
     ]
     events = [
-        one.event for one in translate(AGENTS["mock"], [json.dumps(line).encode() for line in recorded])
+        each.event for each in translate(AGENTS["mock"], [json.dumps(line).encode() for line in recorded])
     ]
     assert [rule for rule in violations(events) if "agent.unparsed" not in rule] == []

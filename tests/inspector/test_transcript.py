@@ -341,14 +341,14 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
 ) -> None:
     session = client.create(tools=[{"name": "weather"}])
     window.enter(session)
-    for button, said in (("Answer", "returned"), ("Fail", "failed")):
+    for button, outcome in (("Answer", "returned"), ("Fail", "failed")):
         window.say('call weather {"city": "Bonn"}')
         card = window.card("Tool: weather")
         expect(card).to_contain_text("weather waits for its result")
         expect(card).to_contain_text('"city": "Bonn"')
         card.get_by_label("What the tool returns, or why it fails").fill("rain")
         card.get_by_role("button", name=button).click()
-        window.sees(f"weather {said}: rain")
+        window.sees(f"weather {outcome}: rain")
         expect(card).to_have_count(0)
         expect(window.tool("weather").last).to_contain_text("Answered by a client")
         expect(window.log.locator(".resolved")).to_have_count(0)

@@ -178,11 +178,11 @@ def say_and_go(daemon: Daemon, content: bytes) -> None:
 
 
 def test_a_client_that_disconnects_early_causes_no_error(client: Client, daemon: Daemon, token: str) -> None:
-    before = daemon.said().count("Traceback")
+    before = daemon.stderr().count("Traceback")
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
     stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
     for times in range(40):
         say_and_go(daemon, f"GET /v1/sessions HTTP/1.1\r\n{head}\r\n".encode() * times)
         say_and_go(daemon, f'{stream}Content-Length: 16\r\n\r\n{{"message":"hi"}}'.encode())
     assert client.get("/v1/sessions").status_code == 200
-    assert daemon.said().count("Traceback") == before
+    assert daemon.stderr().count("Traceback") == before

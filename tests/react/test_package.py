@@ -60,8 +60,8 @@ def test_the_chat_has_forty_lines_and_is_the_one_that_the_docs_show() -> None:
 def test_every_variable_of_the_theme_is_in_the_docs() -> None:
     theme = (PACKAGE / "src" / "styles" / "theme.css").read_text()
     variables = set(re.findall(r"^  (--[\w-]+):", theme, re.MULTILINE))
-    told = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
-    assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= told
+    documented = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
+    assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= documented
 
 
 def test_the_inspector_is_built_on_the_package_and_on_the_sdk() -> None:

@@ -44,7 +44,7 @@ class ChattyWire(Wire):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self._conversations: dict[str, Conversation] = {}
 
     def say(self, text: str) -> None:
@@ -80,7 +80,7 @@ class ChattyWire(Wire):
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
         name, words, *_ = frame.decode().split()
-        self.heard.append(f"{name} {words}")
+        self.received.append(f"{name} {words}")
         if conversation := self._conversations.get(name):
             conversation.scribe.status(words)
 

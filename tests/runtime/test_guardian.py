@@ -106,7 +106,7 @@ def guarded(script: str, *, grace_ms: int = 500, env: dict[str, str] | None = No
 
 
 @pytest.mark.parametrize(
-    "script, said",
+    "script, report",
     [
         ("exit 0", "exited 0"),
         ("exit 7", "exited 7"),
@@ -114,10 +114,10 @@ def guarded(script: str, *, grace_ms: int = 500, env: dict[str, str] | None = No
         ("kill -SEGV $$", "exited -11"),
     ],
 )
-def test_the_exit_of_the_agent_is_reported(script: str, said: str) -> None:
+def test_the_exit_of_the_agent_is_reported(script: str, report: str) -> None:
     with guarded(script) as running:
         running.pid()
-        assert [running.says(), running.says()] == [said, ""]
+        assert [running.says(), running.says()] == [report, ""]
         assert running.process.wait(SECONDS) == 0
 
 

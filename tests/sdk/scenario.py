@@ -143,7 +143,10 @@ def _tools(events: list[Event]) -> list[list[str]]:
 
 def _permissions(events: list[Event]) -> list[list[str]]:
     resolved = [event.data for event in events if isinstance(event.data, PermissionResolved)]
-    return [[one.action, one.metadata.kind, one.metadata.title, one.status] for one in resolved]
+    return [
+        [permission.action, permission.metadata.kind, permission.metadata.title, permission.status]
+        for permission in resolved
+    ]
 
 
 def _questions(events: list[Event]) -> list[list[str]]:
