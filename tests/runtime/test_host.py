@@ -309,7 +309,7 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
             host.release()
             assert a.notices == [
                 "Ready",
-                "broken the daemon failed on what the agent said: Fault: b'a fault'",
+                "broken the daemon could not process the output of the agent: Fault: b'a fault'",
             ]
             assert b.notices == ["Ready", "output 2"]
             assert wire.received == ["b before", "b after"]
@@ -351,7 +351,10 @@ def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> N
             host.flush()
             await become(lambda: bool(host._waited))
             host.release()
-            assert a.notices == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
+            assert a.notices == [
+                "Ready",
+                "broken the daemon could not process the output of the agent: Fault: a",
+            ]
             assert b.notices == ["Ready"]
 
     asyncio.run(scenario())

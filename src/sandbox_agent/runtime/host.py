@@ -259,7 +259,7 @@ class Host:
 
     def _break(self, frame: InFrame | LineTooLong, error: Exception) -> bool:
         """An internal error ends the turn of the session whose frame it was, and its place here. Returns whether other tenants are left."""
-        message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
+        message = f"the daemon could not process the output of the agent: {type(error).__name__}: {error}"
         tenants = tuple(self._tenants.values())
         blamed = self._owner(frame)
         for tenant in tenants if blamed is None else (blamed,):
@@ -336,7 +336,9 @@ class Host:
                 self.wire.waited(conversation)
             except Exception as error:
                 logger.exception("the last output of %s could not be processed", self.agent.name)
-                tenant.broken(f"the daemon failed on what the agent said: {type(error).__name__}: {error}")
+                tenant.broken(
+                    f"the daemon could not process the output of the agent: {type(error).__name__}: {error}"
+                )
             self.flush()
 
     def _left(self, conversation: Conversation) -> None:
