@@ -1,4 +1,4 @@
-"""The command as a process, against a daemon that is one too."""
+"""The command as a process, against a real daemon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import Cli, command, environment, types_of
 
 
 def begun(*words: str, env: dict[str, str], cwd: Path) -> subprocess.Popen[str]:
-    """A command that goes on beside the test."""
+    """A command that runs in parallel to the test."""
     pipe = subprocess.PIPE
     return subprocess.Popen(command(*words), env=env, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
 
@@ -275,7 +275,7 @@ class Terminal:
         self._file.write(text.encode())
 
     def wait_until_full(self) -> None:
-        """Do not read, until nothing more fits: then the program waits in the middle of a write."""
+        """Stop reading until the pipe is full, so that the program blocks in the middle of a write."""
         end = os.open(f"/proc/{self._pid}/fd/1", os.O_WRONLY | os.O_NOCTTY)
         wait_until(lambda: not select.select([], [end], [], 0)[1])
         os.close(end)

@@ -1,4 +1,4 @@
-"""A transcript is told in the right words, on a terminal and in a pipe."""
+"""How a transcript is printed, on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "mock"
 def tell(case: str, view: View) -> None:
     narrator = Narrator(view)
     for line in (TRANSCRIPTS / case / "universal.jsonl").read_bytes().splitlines():
-        narrator.hear(decode_event(line))
+        narrator.handle(decode_event(line))
     view.close()
 
 
@@ -113,7 +113,7 @@ def test_thinking_is_printed_from_its_deltas_alone(capsys: pytest.CaptureFixture
             bare = msgspec.structs.replace(event.data.item, content=())
             event = msgspec.structs.replace(event, data=ItemStarted(bare))
         if not isinstance(event.data, ItemCompleted):
-            narrator.hear(event)
+            narrator.handle(event)
     assert "The user wants to see me think" not in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""The client finds its daemon, tells its token to no other, and misses nothing when a connection is lost."""
+"""The client finds its daemon, sends its token to no other, and misses nothing when a connection is lost."""
 
 from __future__ import annotations
 

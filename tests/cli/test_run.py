@@ -115,7 +115,7 @@ def test_run_leaves_no_process_without_keep(tmp_path: Path) -> None:
 
 @pytest.fixture
 def claude(tmp_path: Path) -> str:
-    """A PATH with a Claude that writes down what it sees, and does nothing else."""
+    """A PATH with a fake Claude that records its environment and does nothing else."""
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text(
@@ -136,7 +136,7 @@ def background(tmp_path: Path, claude: str) -> Iterator[dict[str, str]]:
 
 
 def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, bool]:
-    """What is said, and whether the agent saw the key."""
+    """Returns stderr, and whether the agent saw the key."""
     (folder / "seen").unlink(missing_ok=True)
     process = begun("run", "claude", "hi", *words, env={**env, "ANTHROPIC_API_KEY": KEY}, cwd=folder)
     _, stderr = process.communicate(timeout=SECONDS)

@@ -1,4 +1,4 @@
-"""What an agent is told about a function, and what becomes of its arguments and its result."""
+"""How a function is described to an agent, and how its arguments and result are converted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a client tries again, and how long it waits."""
+"""When a client retries, and how long it waits."""
 
 from __future__ import annotations
 

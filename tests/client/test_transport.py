@@ -1,4 +1,4 @@
-"""What a client does when the daemon is away, busy, somebody else or of another version."""
+"""What a client does when the daemon is unreachable, busy, another program or another version."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def test_the_client_sends_its_version_and_token() -> None:
     assert asked[0].headers["authorization"] == "Bearer T"
 
 
-# -- time and clients of one's own --------------------------------------------------------------
+# -- timeouts and custom HTTP clients --------------------------------------------------------------
 
 
 def test_a_timeout_is_kept_and_not_tried_again() -> None:

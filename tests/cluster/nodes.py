@@ -1,4 +1,4 @@
-"""Nodes for tests: real daemons with a data folder each and a log in common, and what became of their turns."""
+"""Nodes for tests: real daemons with a shared log, each with its own data directory."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.daemons import of_type, refusal, wait_until
 
 
 def reply_text(events: list[dict[str, Any]]) -> str:
-    """What the agent said."""
+    """The agent's reply."""
     items = [data["item"] for data in of_type(events, "item.completed")]
     return " ".join(
         part["text"]

@@ -1,4 +1,4 @@
-"""One log, several nodes: what becomes of sessions when nodes die, stop answering, come back or leave."""
+"""One log, several nodes: what happens to sessions when nodes die, stop answering, come back or leave."""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def test_a_conversation_that_was_never_stored_starts_over(daemon: Daemon, client
     assert client.info(session)["nativeSessionId"] != lost
 
 
-def test_history_that_the_agent_tells_again_is_not_stored_twice(daemon: Daemon, client: Client) -> None:
+def test_history_that_the_agent_repeats_is_not_stored_twice(daemon: Daemon, client: Client) -> None:
     """The mock agent repeats its earlier answers whenever it is resumed."""
     session = client.create()
     client.turn(session, "one")

@@ -12,7 +12,7 @@ from tests.daemons import Daemon, client_of, done, refusal, running
 
 
 def refused(daemon: Daemon) -> str:
-    """Start a daemon that must not start; what it says."""
+    """Start a daemon that must not start. Returns its stderr."""
     daemon.launch()
     assert daemon.ended() == 1
     stderr = daemon.stderr()

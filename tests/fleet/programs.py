@@ -59,7 +59,7 @@ class FleetProgram:
         self.http = httpx2.Client(
             base_url=found[1], headers={"authorization": f"Bearer {TOKEN}"}, timeout=SECONDS
         )
-        # What it says later must not fill the pipe.
+        # Later output must not fill the pipe.
         self._reader = threading.Thread(target=lambda: list(self._read_lines()), daemon=True)
         self._reader.start()
         return self

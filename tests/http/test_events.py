@@ -351,7 +351,7 @@ def test_an_offset_beyond_the_whole_log_is_a_conflict(client: Client) -> None:
     assert refusal(client.get("/v1/events/sse", offset=2**40)) == (409, "conflict")
 
 
-def test_the_stream_of_all_tells_what_becomes_of_sessions(client: Client) -> None:
+def test_the_stream_of_all_reports_updates_of_sessions(client: Client) -> None:
     with client.reader("/v1/events/sse") as reader:
         frames = reader.frames()
 

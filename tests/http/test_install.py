@@ -81,9 +81,7 @@ def test_an_agent_is_installed_and_then_is_there(site: Site, start: Start, tmp_p
         }
 
 
-def test_a_program_that_nobody_can_fetch_is_there_though_it_tells_no_version(
-    start: Start, tmp_path: Path
-) -> None:
+def test_a_program_without_a_download_is_used_even_without_a_version(start: Start, tmp_path: Path) -> None:
     own = tmp_path / "own-agent"
     own.write_text("#!/bin/sh\nexit 1\n")
     own.chmod(0o700)

@@ -56,7 +56,7 @@ def wait_for_output(client: Client, id: str, text: str) -> None:
     wait_until(lambda: text in written(client, id))
 
 
-def test_a_process_lives_says_and_ends(client: Client) -> None:
+def test_a_process_starts_prints_and_exits(client: Client) -> None:
     made = create(client, "echo $A from $PWD; read line; echo $line >&2; exit 3", cwd="/tmp", env={"A": "hi"})
     wait_for_output(client, made["id"], "hi from /tmp\n")
     assert done(client.post(f"/v1/processes/{made['id']}/input", {"data": "bye\n", "encoding": "utf8"}))
@@ -165,7 +165,7 @@ def test_an_impossible_request_is_refused_by_field(client: Client, path: str, ca
     ]
 
 
-def test_the_list_tells_what_each_uses(client: Client) -> None:
+def test_the_list_shows_the_usage_of_each_process(client: Client) -> None:
     made = create(client, "python3 -c 'x = bytearray(50_000_000)\nwhile True: pass' & wait")
 
     def used() -> dict[str, Any]:

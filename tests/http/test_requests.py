@@ -15,7 +15,7 @@ from sandbox_agent.ops import OPERATIONS, Operation
 
 
 def exchange(daemon: Daemon, request: bytes) -> bytes:
-    """Say something to the daemon's socket that no client library would; everything it answers until it is done."""
+    """Send raw bytes that no client library would send. Returns the whole response."""
     with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -29,7 +29,7 @@ def look(client: Client, id: str, query: str = "", **options: Any) -> ClientConn
 
 
 class Screen:
-    """What one of those who look has seen."""
+    """What one viewer has seen."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket

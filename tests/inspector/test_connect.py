@@ -1,4 +1,4 @@
-"""Getting in, and being told why not."""
+"""Connecting, and the reasons shown when it fails."""
 
 from __future__ import annotations
 

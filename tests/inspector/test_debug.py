@@ -1,4 +1,4 @@
-"""The debug panel: what lies behind the page."""
+"""The debug panel."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Wind
     )
 
 
-def test_the_connection_says_to_whom_and_since_when(window: Window, session: str) -> None:
+def test_the_connection_tab_shows_the_endpoint(window: Window, session: str) -> None:
     panel(window).get_by_role("tab", name="Connection").click()
     expect(panel(window)).to_contain_text(window.address.removesuffix("/ui/"))
     expect(panel(window)).to_contain_text("live")

@@ -578,7 +578,7 @@ def test_the_turn_is_stopped_together_with_all_that_waits(
     assert types(client.events(session)).count("turn.started") == 1
 
 
-def test_an_error_says_what_and_by_which_name(window: Window, session: str) -> None:
+def test_an_error_is_shown_as_a_card(window: Window, session: str) -> None:
     window.say("error")
     window.turn_is_over("Ended with an error")
     expect(window.card("Error")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Publishers' downloads: the right file, put in place whole; and what is said when it is not the right one."""
+"""Publishers' downloads: the right file is installed completely, and a wrong one is refused with a reason."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_github_is_asked_at_its_own_addresses() -> None:
 
 
 def refused(site: Site, installer: MakeInstaller, version: str | None = None) -> str:
-    """What the mirror is said to have done wrong."""
+    """The error reported about the mirror."""
     with pytest.raises(InstallFailed) as failed:
         installer(site.address).install(CLAUDE, version)
     facts = failed.value.facts

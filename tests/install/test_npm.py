@@ -139,7 +139,9 @@ def test_a_package_is_fetched_with_the_token_of_its_registry(
     assert site.asked == [f"/npm/{PACKAGE}", f"/npm/{PACKAGE}/-/claude-code-linux-x64-2.1.325.tgz"]
 
 
-def test_a_registry_that_wants_to_know_us_says_so(site: Site, folder: Path, environ: dict[str, str]) -> None:
+def test_a_registry_that_needs_credentials_is_reported(
+    site: Site, folder: Path, environ: dict[str, str]
+) -> None:
     publish_package(site, PACKAGE, "2.1.325", {"claude": program("2.1.325")}, token="Bearer secret")
     with pytest.raises(InstallFailed) as failed:
         installer("claude", folder, environ, npm_config_registry=f"{site.address}/npm").install(CLAUDE)

@@ -94,7 +94,7 @@ def test_the_newest_is_fetched_once(site: Site, installer: MakeInstaller, folder
     assert results == [Installed(already, "2.2.0", link, "mirror") for already in (False, True)]
 
 
-def test_a_reinstall_mends_what_is_broken(site: Site, installer: MakeInstaller, folder: Path) -> None:
+def test_a_reinstall_repairs_a_broken_program(site: Site, installer: MakeInstaller, folder: Path) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"))
     from_mirror = installer(site.address)
     from_mirror.install(CLAUDE)

@@ -49,9 +49,9 @@ class Talk:
     def __init__(self) -> None:
         self.frames: asyncio.Queue[Any] = asyncio.Queue()
         self.exits: list[Exit] = []
-        self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._hear, self.exits.append)
+        self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._handle, self.exits.append)
 
-    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+    def _handle(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         for frame in frames:
             assert isinstance(frame, bytes | DelegateAsk)
             self.frames.put_nowait(frame if isinstance(frame, DelegateAsk) else msgspec.json.decode(frame))

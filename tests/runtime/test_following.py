@@ -542,7 +542,7 @@ def test_nothing_is_written_to_a_reader_that_has_just_gone(store: Store) -> None
             async with followed(of_session(log, session)) as paper:
                 await session.append([delta("one")])
                 await paper.until_number(1)
-                paper.leave()  # its task hears of it in the next round of the loop
+                paper.leave()  # its task notices in the next round of the loop
                 session.channel.publish([(2, frame_of(2, b"{}"))], ended=True)
             assert paper.numbers == [1]
 

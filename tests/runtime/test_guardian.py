@@ -287,7 +287,7 @@ def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
 # -- the leash ----------------------------------------------------------------------------------
 
 
-def test_a_family_whose_daemon_is_silent_is_frozen_until_it_is_heard_again() -> None:
+def test_processes_of_a_silent_daemon_are_frozen_until_it_sends_again() -> None:
     with guarded(f"{FAMILY}\nwait") as running:
         family = [running.pid(), *(int(running.line()) for _ in range(FAMILY_SIZE))]
         running.tell("hold 50")

@@ -44,7 +44,7 @@ class OnQuestion(Struct, forbid_unknown_fields=True):
 
 
 class Step(Struct, forbid_unknown_fields=True):
-    """A step. Its expectations are compared as they stand in the file."""
+    """A step. Its expectations are compared as written in the file."""
 
     do: Literal[
         "create", "prompt", "result", "read_back", "terminate", "end_of_follower", "read_past_the_end"
@@ -129,10 +129,10 @@ def _texts(events: list[Event]) -> list[str]:
 
 
 def _answer(events: list[Event]) -> str:
-    """What the agent says aloud, from the pieces alone."""
+    """The agent's reply, from the deltas alone."""
     deltas = [event.data for event in events if isinstance(event.data, ItemDelta)]
-    aloud = [d for d in deltas if (d.kind, d.role, d.visibility) == ("message", "assistant", UNSET)]
-    return "".join(delta.delta for delta in aloud)
+    reply = [d for d in deltas if (d.kind, d.role, d.visibility) == ("message", "assistant", UNSET)]
+    return "".join(delta.delta for delta in reply)
 
 
 def _tools(events: list[Event]) -> list[list[str]]:

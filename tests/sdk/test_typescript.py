@@ -1,6 +1,6 @@
 """The TypeScript SDK: its own tests against a real daemon, and that it says what the tables here say.
 
-`npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is left out, aloud; where `CI` is
+`npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is skipped with a warning; where `CI` is
 set that is a failure.
 """
 

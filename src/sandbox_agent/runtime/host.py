@@ -102,9 +102,9 @@ class Host:
 
     def _make_process(self, instance: str) -> AgentProcess:
         if self._launch.server is not None:
-            return HttpLink(self._launch.server, instance, self._hear, self._exited)
+            return HttpLink(self._launch.server, instance, self._handle, self._exited)
         kind = DelegatingProcess if self._launch.delegate else AgentProcess
-        return kind(instance, self._hear, self._exited)
+        return kind(instance, self._handle, self._exited)
 
     async def start(self, env: dict[str, str], directory: str) -> None:
         launch = self._launch
@@ -223,7 +223,7 @@ class Host:
         if self._exit is not None and not self._holds and not self._held:
             self._tell_exit()
 
-    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+    def _handle(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         if self._tap:
             _record(self._tap, "out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
         if self._holds:

@@ -1,4 +1,4 @@
-"""Our own ACP adapter drives our own door: an agent through two translations keeps the rules and says the same."""
+"""Our own ACP adapter drives our own door: after two translations, an agent's events keep the rules and the text."""
 
 from __future__ import annotations
 

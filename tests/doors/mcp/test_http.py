@@ -29,7 +29,7 @@ def test_the_handshake_agrees_on_a_version(native: Client, asked: str, agreed: s
     assert request(native, "ping") == {}
 
 
-def test_a_request_of_the_stateless_era_stands_alone(native: Client) -> None:
+def test_a_request_of_the_stateless_era_is_independent(native: Client) -> None:
     found = request(native, "server/discover", {"_meta": STATELESS})
     assert found["supportedVersions"] == ["2026-07-28"]
     listed = request(native, "tools/list", {"_meta": STATELESS})
