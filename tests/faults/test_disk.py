@@ -74,7 +74,7 @@ def refuses(client: Client) -> bool:
 
 
 def fill_until_it_shows(client: Client, session: str, filler: Filler) -> None:
-    """SQLite has a little room of its own; send messages until the disk says no."""
+    """SQLite has some room left; send messages until the disk is full."""
     filler.fill()
 
     def is_refused() -> bool:
@@ -239,7 +239,7 @@ def test_a_disk_that_turns_read_only_refuses_new_work_and_recovers_without_a_res
 
 @needs_namespaces
 def test_a_start_on_a_read_only_file_system_is_a_clear_error(tmp_path: Path) -> None:
-    """And it starts where it stood once the file system is writable again."""
+    """It continues where it was once the file system is writable again."""
     data = tmp_path / "data"
     with running(Daemon(data)) as first, client_of(first) as client:
         client.turn(client.create(), "hello")

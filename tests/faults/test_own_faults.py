@@ -42,7 +42,7 @@ def shows_traceback(daemon: Daemon, error: str) -> None:
 
 
 def until_turns_end(client: Client, session: str, turns: int) -> list[dict[str, Any]]:
-    """Readers may be sent away: they come back with what they have seen."""
+    """Readers may be disconnected: they reconnect after the last event they saw."""
     events: list[dict[str, Any]] = []
     while types(events).count("turn.ended") < turns:
         with client.follow(session, after=len(events)) as reader:

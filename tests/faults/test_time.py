@@ -182,5 +182,5 @@ def stays_silent(client: Client, seconds: int) -> None:
 
 
 def wait_patiently(reader: Reader, seconds: float) -> None:
-    """Pings come more often than that; a client that is less patient would only prove its own impatience."""
+    """Pings arrive more often than that, so a shorter timeout would only test the client."""
     reader.socket.settimeout(seconds + 20)

@@ -12,7 +12,7 @@ from tests.daemons import Client, Daemon, client_of, done, refusal, running, wai
 
 @pytest.fixture
 def short_lived(tmp_path: Path) -> Iterator[Client]:
-    """A daemon that lets an agent go as soon as it has nothing to do."""
+    """A daemon that stops an agent as soon as it is idle."""
     daemon = Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.2")
     with running(daemon), client_of(daemon) as client:
         yield client

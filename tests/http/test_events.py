@@ -356,7 +356,7 @@ def test_the_stream_of_all_reports_updates_of_sessions(client: Client) -> None:
         frames = reader.frames()
 
         def news(state: str, **wanted: object) -> dict[str, Any]:
-            """The next news of our session with this state."""
+            """The next update of our session with this state."""
             for frame in frames:
                 if frame.fields.get("event") == "session":
                     event: dict[str, Any] = frame.data

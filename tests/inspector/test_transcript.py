@@ -30,7 +30,7 @@ def permissions_of(client: Client, session: str) -> list[tuple[str, str | None]]
 
 
 def comes_to_the_end(window: Window) -> None:
-    """Nothing of the transcript lies below what is seen."""
+    """The end of the transcript is visible."""
     window.page.wait_for_function(
         "box => box.scrollHeight - box.scrollTop - box.clientHeight < 1", arg=window.log.element_handle()
     )
@@ -606,7 +606,7 @@ def test_an_entry_that_cannot_be_drawn_leaves_the_rest_of_the_page(
     window: Window, session: str, client: Client, complaints: list[str]
 ) -> None:
     def with_another_shape(route: Route) -> None:
-        """A question as no daemon of today tells it."""
+        """A question in a form that no current daemon sends."""
         page = route.fetch().json()
         for event in page["events"]:
             if event["type"] == "question.requested":

@@ -242,7 +242,7 @@ def test_a_slow_download_is_not_given_up(
 
     def tell(progress: Progress) -> None:
         steps.append(progress)
-        # Only when a part of it is here does the rest come.
+        # The rest is sent only once a part of it has arrived.
         if site.standing.is_set() and file.gate:
             file.gate.set()
 

@@ -282,7 +282,7 @@ def test_a_mirror_holds_packages_as_npm_pack_names_them(
         Installer(folder, mirror, environ, LINUX).install(PI, reinstall=True)
 
 
-# -- the way there ----------------------------------------------------------------------------
+# -- proxies and certificates ----------------------------------------------------------------------------
 
 
 def install_command(folder: Path) -> list[str]:

@@ -38,7 +38,7 @@ mutations = st.lists(
 
 @pytest.mark.parametrize("agent", TRANSLATORS)
 def test_no_changed_recording_raises_or_breaks_the_rules(agent: str) -> None:
-    """The one thing that may be wrong with it is `agent.unparsed`, which says so."""
+    """The only violation allowed is `agent.unparsed`."""
 
     @settings(
         max_examples=EXAMPLES,
@@ -62,7 +62,7 @@ def test_no_changed_recording_raises_or_breaks_the_rules(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", TRANSLATORS)
 def test_a_recording_cut_anywhere_keeps_the_rules(agent: str) -> None:
-    """As after a power cut of the agent's machine: what is open is closed, whatever it was."""
+    """As after a power cut of the agent's machine: everything open is closed."""
     recording = max(recordings(agent), key=lambda path: path.stat().st_size)
     lines = [line for line in recording.read_bytes().splitlines() if line]
     for end in range(0, len(lines), max(1, len(lines) // 12)):

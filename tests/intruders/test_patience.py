@@ -41,7 +41,7 @@ def connection(daemon: Daemon, content: bytes = b"") -> Iterator[socket.socket]:
 
 
 def rest(connected: socket.socket) -> bytes:
-    """What comes until the daemon closes the connection."""
+    """Everything until the daemon closes the connection."""
     answer = b""
     try:
         while piece := connected.recv(1 << 16):
@@ -134,7 +134,7 @@ def test_streams_idle_connections_and_slow_answers_are_not_hurried(
 
 @pytest.fixture
 def small_daemon(tmp_path: Path, token: str) -> Iterator[Daemon]:
-    """One that may have no more than 1,024 descriptors, whatever it wants."""
+    """A daemon with a hard limit of 1,024 descriptors."""
     limited = ["sh", "-c", 'ulimit -n 1024; exec "$@"', "sh"]
     with running(Daemon(tmp_path / "data", "--token", token, inside=limited)) as daemon:
         yield daemon
@@ -165,7 +165,7 @@ def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
         assert open_descriptors(small_daemon) < MAX_STRANGERS + 100
         grown = resident_bytes(small_daemon) - before
         assert grown < 64 << 20
-        # Who has shown the token before is not sent away, and agents can be started.
+        # A client that has shown the token is not disconnected, and agents can be started.
         early.turn(session, "hello")
         reader.until_type("turn.ended")
         late.turn(late.create(), "hello")

@@ -148,7 +148,7 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
         shown.append(Path(f"/proc/{pid}/cmdline").read_text())
     shown.append(daemon.stderr())
     assert [text for text in shown if "planted" in text] == []
-    assert "started mock" in daemon.stderr()  # the log did speak
+    assert "started mock" in daemon.stderr()  # the log was written
 
 
 def test_the_secrets_of_a_deleted_session_are_in_no_file(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ exit 1
 
 
 def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> None:
-    """Programs in the place of the agents tell what they and their guardians were given."""
+    """Programs in place of the agents report the environment that they and their guardians got."""
     names = FETCHED
     home = tmp_path / "data-home"
     for file, content in AGENT_FILES.items():
@@ -403,7 +403,7 @@ def _request_schemas(described: dict[str, Any]) -> set[str]:
     "agent", [agent for agent in AGENTS.values() if agent.executables], ids=lambda a: a.name
 )
 def test_no_setting_becomes_an_option_of_an_agent(agent: Agent) -> None:
-    """A model called `--settings=/evil.json` is a strange model, and nothing else."""
+    """A model called `--settings=/evil.json` is just an unknown model."""
     strange = Settings("/ws", "--strange", "default", "--strange", "--strange")
     launch = agent.launch(
         Place(Path("/bin/agent"), Path("/data"), {"HOME": "/nonexistent"}), strange, "id", True

@@ -19,7 +19,7 @@ _addresses = (f"127.0.{high}.{low}" for high, low in itertools.product(range(1, 
 
 
 class Stranger:
-    """A client from an address of its own: wrong tokens are counted by address."""
+    """A client with its own address: wrong tokens are counted by address."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._base = f"http://127.0.0.1:{daemon.port}"

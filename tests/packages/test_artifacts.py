@@ -1,4 +1,4 @@
-"""What a release gives, each installed from its file into an empty environment and used: a daemon, a session, a turn."""
+"""The artifacts of a release, each installed into an empty environment and used: a daemon, a session, a turn."""
 
 from __future__ import annotations
 

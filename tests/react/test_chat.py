@@ -19,7 +19,7 @@ Site = tuple[str, Path]
 
 
 class Chat:
-    """The example in one window, in the words of its users."""
+    """The example in one window, driven as a user would."""
 
     def __init__(self, page: Page, daemon: Daemon) -> None:
         self.page = page

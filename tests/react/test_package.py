@@ -68,6 +68,6 @@ def test_the_inspector_is_built_on_the_package_and_on_the_sdk() -> None:
     sources = [path.read_text() for path in (ROOT / "inspector" / "src").rglob("*.ts*")]
     imported = set(re.findall(r'from "((?:chat|sandbox-agentd)\b[^"]*)"', "\n".join(sources)))
     assert {"chat/index", "sandbox-agentd"} <= imported
-    # One place wraps `fetch` to write requests down, and another asks whether anybody answers at all.
+    # One place wraps `fetch` to log requests, and another checks whether a server answers at all.
     assert sum(len(re.findall(r"\bawait fetch\(", source)) for source in sources) == 2
     assert not any("EventSource" in source or "getReader()" in source for source in sources)

@@ -1,4 +1,4 @@
-"""A toy agent: its process prints what it is told to, over one wire shared by all conversations."""
+"""A toy agent: its process prints what it is sent, over one wire shared by all conversations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for line in sys.stdin.buffer:
 
 
 class Fault(Exception):
-    """A fault of ours."""
+    """An internal error."""
 
 
 class ChattyWire(Wire):
@@ -48,7 +48,7 @@ class ChattyWire(Wire):
         self._conversations: dict[str, Conversation] = {}
 
     def say(self, text: str) -> None:
-        """Have the process say something."""
+        """Make the process print a line."""
         self.outbox.append(text.encode())
 
     def conversations(self) -> Iterable[Conversation]:

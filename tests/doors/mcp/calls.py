@@ -37,7 +37,7 @@ def call(client: Client, tool: str, /, **arguments: object) -> dict[str, Any]:
 
 
 def failure(client: Client, tool: str, /, **arguments: object) -> str:
-    """What a tool says that failed."""
+    """The error text of a failed tool."""
     result = request(client, "tools/call", {"name": tool, "arguments": arguments})
     assert result["isError"], result
     assert "structuredContent" not in result

@@ -23,7 +23,7 @@ def caller(native: Client, directory: Path, **settings: object) -> str:
 
 
 def asks(native: Client, session: str, tool: str, /, **arguments: object) -> dict[str, Any]:
-    """Let the agent of a session call a tool; what it got."""
+    """Make the agent of a session call a tool. Returns the result."""
     text = _tool_text(native, session, tool, arguments)
     assert text.startswith(f"{tool} returned: "), text
     content: dict[str, Any] = json.loads(text.partition(": ")[2])
@@ -33,7 +33,7 @@ def asks(native: Client, session: str, tool: str, /, **arguments: object) -> dic
 
 
 def fails(native: Client, session: str, tool: str, /, **arguments: object) -> str:
-    """Let the agent of a session call a tool that refuses; the reason."""
+    """Make the agent of a session call a tool that refuses. Returns the reason."""
     text = _tool_text(native, session, tool, arguments)
     assert text.startswith(f"{tool} failed: "), text
     return text.partition(": ")[2]
