@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from sandbox_agent.agents import AGENTS, TRANSLATORS
+from sandbox_agent.agents.base import Agent
 from sandbox_agent.agents.credentials import KeyFile
 from sandbox_agent.install.publishers import (
     MAIN_MACHINES,
@@ -110,9 +111,53 @@ def workspaces() -> str:
 
 def unasked() -> str:
     """What each agent does without asking."""
-    agents = {**AGENTS, "ACP programs": TRANSLATORS["acp"]}
-    rows = [[name, agent.unasked] for name, agent in agents.items() if agent.unasked]
-    return _table(["agent", "does without asking"], rows)
+    return _facts({"does without asking": lambda agent: agent.unasked})
+
+
+def usage() -> str:
+    """When each agent reports what it has spent."""
+    return _facts({"tokens": lambda agent: agent.reports_tokens, "cost": lambda agent: agent.reports_cost})
+
+
+def mcp() -> str:
+    """What each agent does with its MCP servers."""
+    return _facts(
+        {
+            "`timeoutMs`": lambda agent: agent.mcp_timeout,
+            "`sse`": _sse,
+            "reports": lambda agent: agent.mcp_reports,
+        }
+    )
+
+
+def _sse(agent: Agent) -> str:
+    if agent is TRANSLATORS["acp"]:
+        return "if the agent supports it"
+    return "yes" if agent.reaches_sse else "no"
+
+
+def skills() -> str:
+    """How each agent gets the skills of a session."""
+    return _facts({"how": lambda agent: agent.finds_skills})
+
+
+def commands() -> str:
+    """Where each agent's commands come from."""
+    return _facts({"source of commands": lambda agent: agent.commands_from})
+
+
+def carried() -> str:
+    """What of each agent's conversation reaches another node."""
+    return _facts({"what is stored": lambda agent: agent.carries})
+
+
+def _facts(columns: Mapping[str, Callable[[Agent], str]]) -> str:
+    """A row for each agent that has something in the first column, and one for all ACP agents."""
+    rows = [
+        [name, *(cell(agent) for cell in columns.values())]
+        for name, agent in {**AGENTS, "ACP agents": TRANSLATORS["acp"]}.items()
+    ]
+    return _table(["agent", *columns], [row for row in rows if row[1]])
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -33,8 +33,13 @@ def events() -> str:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/credentials.mdx": {"sources": agent_tables.credentials, "reach": agent_tables.reach},
     "docs/install.mdx": {"downloads": agent_tables.downloads, "machines": agent_tables.machines},
+    "docs/commands.mdx": {"commands": agent_tables.commands},
+    "docs/mcp.mdx": {"mcp": agent_tables.mcp},
+    "docs/orchestration-architecture.mdx": {"carried": agent_tables.carried},
     "docs/permissions.mdx": {"unasked": agent_tables.unasked},
     "docs/security.mdx": {"workspaces": agent_tables.workspaces},
+    "docs/skills.mdx": {"skills": agent_tables.skills},
+    "docs/usage.mdx": {"usage": agent_tables.usage},
     **{f"docs/agents/{name}.mdx": {"facts": partial(agents.facts, name)} for name in agents.WRITTEN_BY_HAND},
 }
 """Tables in pages that are otherwise written by hand."""

@@ -395,6 +395,20 @@ class Agent(ABC):
     """The settings it reads from its working directory; for docs/security.mdx."""
     unasked: ClassVar[str] = ""
     """What it does without asking, so that no rule can stop it; for docs/permissions.mdx."""
+    reports_tokens: ClassVar[str] = ""
+    """When it reports the tokens it has spent; for docs/usage.mdx."""
+    reports_cost: ClassVar[str] = ""
+    """When it reports what a turn has cost; for docs/usage.mdx."""
+    mcp_timeout: ClassVar[str] = ""
+    """Whether a server's `timeoutMs` reaches it, and what applies without one; for docs/mcp.mdx."""
+    mcp_reports: ClassVar[str] = ""
+    """What it reports about its MCP servers; for docs/mcp.mdx."""
+    finds_skills: ClassVar[str] = ""
+    """How it gets the skills of a session; for docs/skills.mdx."""
+    commands_from: ClassVar[str] = ""
+    """Where its commands come from; for docs/commands.mdx."""
+    carries: ClassVar[str] = ""
+    """What of its conversation a node stores for the others; for docs/orchestration-architecture.mdx."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -35,6 +35,15 @@ class Acp(Agent):
     reaches_sse = True
     chooses = frozenset({"model", "variant"})
     unasked = "whatever the program does not ask for, which is up to the program"
+    reports_tokens = "at the end of the turn"
+    reports_cost = "whenever the agent reports it"
+    mcp_timeout = "no: the protocol has no such field"
+    mcp_reports = "nothing"
+    finds_skills = (
+        "the protocol has no skills: the first message tells the agent their names, descriptions and paths"
+    )
+    commands_from = "the commands that the agent announces, known while its process runs"
+    carries = "nothing: the daemon does not know where the agent keeps it. The next message gets 409 unless it sets `fresh: true`"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

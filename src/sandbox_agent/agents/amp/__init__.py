@@ -55,6 +55,13 @@ class Amp(Agent):
         "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
         "permissions off; `AGENTS.md`"
     )
+    reports_tokens = "after each model call"
+    reports_cost = "never: use `maxTokens`"
+    mcp_timeout = "no: Amp has no such setting"
+    mcp_reports = "nothing"
+    finds_skills = "`amp.skills.path` in the session's settings file"
+    commands_from = "none"
+    carries = "nothing: the thread is on Amp's service"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

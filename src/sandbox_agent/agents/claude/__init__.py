@@ -38,6 +38,13 @@ class Claude(Agent):
     )
     gaps = {"rule_read": "it reads files in its directory without asking"}
     reads_from_workspace = "`.claude/settings.json` and `.claude/settings.local.json` (permissions, hooks that run commands), `.mcp.json`, `CLAUDE.md`"
+    reports_tokens = "after each model call"
+    reports_cost = "at the end of the turn"
+    mcp_timeout = "yes"
+    mcp_reports = "state and tools, at the start of each turn"
+    finds_skills = "`--plugin-dir`; the skills are named `skills:<name>`"
+    commands_from = "built-in commands, skills and plugins; `.claude/commands` in the workspace"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

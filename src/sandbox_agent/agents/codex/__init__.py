@@ -45,6 +45,13 @@ class Codex(Agent):
         "files by commands, which ask"
     )
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
+    reports_tokens = "after each model call"
+    reports_cost = "never: use `maxTokens`"
+    mcp_timeout = "yes; 300 seconds by default"
+    mcp_reports = "the state"
+    finds_skills = "`selectedCapabilityRoots` of the thread"
+    commands_from = "only `compact`"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

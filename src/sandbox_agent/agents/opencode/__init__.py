@@ -69,6 +69,13 @@ class OpenCode(Agent):
     reads_from_workspace = (
         "`opencode.json`, `.opencode/` (agents, commands, plugins that run code), `AGENTS.md`"
     )
+    reports_tokens = "after each model call"
+    reports_cost = "after each model call"
+    mcp_timeout = "yes; 60 seconds without progress by default"
+    mcp_reports = "the state, when the session opens"
+    finds_skills = "`skills.paths` in its settings; a session with skills runs on a server of its own. The `skill` tool needs ripgrep."
+    commands_from = "built-in commands; `.opencode/command` in the workspace"
+    carries = "the output of `opencode export`; `opencode import` restores it"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,

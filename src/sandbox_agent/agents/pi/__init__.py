@@ -68,6 +68,13 @@ class Pi(Agent):
     commands = (COMPACT,)
     unasked = "reads and searches files, reads MCP resources; other extensions run without asking"
     reads_from_workspace = "`.pi/` (settings, extensions that run code), `AGENTS.md`"
+    reports_tokens = "after each model call"
+    reports_cost = "after each model call"
+    mcp_timeout = "yes; 60 seconds without progress by default"
+    mcp_reports = "nothing"
+    finds_skills = "`--skill`"
+    commands_from = "extensions; prompt templates and skills in its home directory"
+    carries = "the file of the conversation, as it grows"
     capabilities = Capabilities(
         text_messages=True,
         tool_calls=True,
