@@ -618,7 +618,7 @@ def test_an_entry_that_cannot_be_drawn_leaves_the_rest_of_the_page(
     expect(window.card("Question")).to_be_visible()
     window.page.route("**/events?*", with_another_shape)
     window.page.reload()
-    expect(window.card("This page cannot draw")).to_be_visible()
+    expect(window.card("This entry cannot be displayed")).to_be_visible()
     window.sees("You said: hello")
     window.page.unroute_all(behavior="wait")
     assert all("options.map" in text or "boundary" in text for text in complaints), complaints
