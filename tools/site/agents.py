@@ -73,18 +73,18 @@ def checklist() -> str:
         if len(agents) < len(matrix)
     ]
     body = (
-        "An agent has to do certain things before it is worth having behind one API. The others are optional: your "
-        "program should work without them, or look at `capabilities` in `GET /v1/agents` first. Both lists come from "
-        "the [compatibility matrix](/compatibility), so each line is something that a test has shown.\n\n"
-        "## Required\n\nEvery agent does these.\n\n"
+        "Some features are required of every agent; others are optional. Your program should work without the optional "
+        "ones, or check `capabilities` in `GET /v1/agents` first. Both lists come from the "
+        "[compatibility matrix](/compatibility), so every line has been tested.\n\n"
+        "## Required\n\nEvery agent has these features.\n\n"
         + "\n".join(f"- {title}" for title in required)
         + "\n\n## Optional\n\n| feature | agents that have it |\n|---|---|\n"
         + "\n".join(optional)
-        + "\n\n## For a program of your own\n\nIf you write an agent that speaks ACP, the required list is what to aim "
-        "for; [ACP agents](/acp-agents) says how each feature maps to the protocol. Test it with the same suite: add it "
-        "to `tests/live/tried.py` and run `make live`.\n"
+        + "\n\n## For your own agent\n\nIf you write an agent that speaks ACP, aim for the required list; "
+        "[ACP agents](/acp-agents) explains how each feature maps to the protocol. To test your agent with the same "
+        "suite, add it to `tests/live/tried.py` and run `make live`.\n"
     )
-    return page("Feature checklist", "What every agent does, and what is optional.", body)
+    return page("Feature checklist", "What every agent can do, and what is optional.", body)
 
 
 def facts(name: str) -> str:
