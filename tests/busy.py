@@ -1,4 +1,4 @@
-"""How long a machine may take that has more to do than it can."""
+"""Scales time limits to the load of the machine."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def busy(seconds: float) -> float:
-    """A promise in seconds holds on an idle machine; on a busy one everything takes as much longer as there are programs in line."""
+    """A limit in seconds holds on an idle machine; on a busy one, everything takes longer in proportion to the run queue."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

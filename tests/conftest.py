@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto` is one more than the cores: much of the time of a test is spent waiting."""
+    """`-n auto` uses one worker more than there are cores: tests spend much of their time waiting."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _be_patient_and_brief() -> None:
-    """On a busy machine an example may take long, and that is no failure. Few are enough: every run tries others."""
+    """No deadline, because examples are slow on a busy machine. Few examples suffice: every run tries others."""
     from hypothesis import HealthCheck, settings
 
     settings.register_profile(

@@ -31,9 +31,9 @@ from sandbox_agent.testing.rules import violations
 from .busy import busy
 
 SECONDS = 60.0
-"""How long anything may take before a test gives up: long, because a busy machine is slow and a test that passes never waits so long."""
+"""The timeout of every wait in a test. Generous, because a busy machine is slow and a passing test never reaches it."""
 PAUSE = 0.01
-"""Between two looks at something that nothing announces."""
+"""The polling interval for state that no event reports."""
 URN = "urn:sandbox-agent:error:"
 LISTENING = re.compile(r"listening on http://\S+:(\d+)")
 
@@ -44,7 +44,7 @@ _names = itertools.count(1)
 
 
 class Daemon:
-    """`sandbox-agent server` with a data folder of its own; it can be stopped, killed and started again."""
+    """`sandbox-agent server` with its own data directory; it can be stopped, killed and restarted."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Daemon:
         """Wait until it listens."""
         if not self._listening.wait(SECONDS) or not self.port:
             self.process.kill()
-            raise AssertionError(f"the daemon did not start: {self.said()}")
+            raise AssertionError(f"the daemon did not start: {self.stderr()}")
         return self
 
     def launch(self) -> None:
-        """Start it, whatever becomes of it."""
+        """Start it without waiting."""
         self.work_dir.mkdir(parents=True, exist_ok=True)
         home = self.data_dir.with_name(self.data_dir.name + "-home")
         home.mkdir(exist_ok=True)
@@ -83,7 +83,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [*self._inside, *command, "--data-dir", str(self.data_dir), *self.flags],
             cwd=self.work_dir,
-            # No test fetches an agent from the world; those about installing say otherwise.
+            # No test downloads an agent, except those about installing.
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(home),
@@ -114,14 +114,14 @@ class Daemon:
     def pid(self) -> int:
         return self.process.pid
 
-    def said(self) -> str:
-        """Everything it wrote to stderr so far; all of it once it has ended."""
+    def stderr(self) -> str:
+        """Its stderr so far; complete once it has exited."""
         if self.process.poll() is not None:
             self._listener.join(SECONDS)
         return "".join(self._lines)
 
     def stop(self) -> int:
-        """SIGTERM, and the exit code."""
+        """Send SIGTERM and return the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.ended()
@@ -132,7 +132,7 @@ class Daemon:
         self.ended()
 
     def ended(self) -> int:
-        """Wait for its end; the exit code."""
+        """Wait until it exits. Returns the exit code."""
         try:
             code = self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:
@@ -144,7 +144,7 @@ class Daemon:
 
 @contextmanager
 def running(daemon: Daemon) -> Iterator[Daemon]:
-    """A daemon for as long as a block lasts; it may be restarted inside."""
+    """A daemon that runs for the length of a block; it may be restarted inside."""
     daemon.start()
     try:
         yield daemon
@@ -166,7 +166,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """Ask again and again; for facts that no event tells."""
+    """Poll until the condition holds, for state that no event reports."""
     deadline = time.monotonic() + SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it never happened"
@@ -174,12 +174,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def gone_within(pids: Iterable[int], seconds: float) -> list[int]:
-    """Wait until these processes are gone, for longer on a busy machine; those that are not."""
+    """Wait until these processes are gone, longer on a busy machine. Returns those that are not."""
     return [pid for pid in pids if runs_after(pid, busy(seconds))]
 
 
 def runs_after(pid: int, seconds: float) -> bool:
-    """Wait until a process is gone, at most this long; whether it still runs."""
+    """Wait until a process is gone, at most this long. Returns whether it is still running."""
     try:
         watched = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -191,7 +191,7 @@ def runs_after(pid: int, seconds: float) -> bool:
 
 
 def descendants(pid: int) -> set[int]:
-    """The processes below a process, however deep."""
+    """All descendants of a process."""
     below: set[int] = set()
     todo = [pid]
     while todo:
@@ -220,13 +220,13 @@ def _read(path: Path) -> bytes:
 
 
 def agent_pid(daemon: Daemon) -> int:
-    """The one mock agent that runs below a daemon."""
+    """The only mock agent of a daemon."""
     [pid] = agent_pids(daemon)
     return pid
 
 
 def agent_pids(daemon: Daemon) -> list[int]:
-    """The mock agents that run below a daemon. Their guardians have the same words in their command, after a `--`."""
+    """The mock agents of a daemon. Their guardians have the same command line, after a `--`."""
     commands = {pid: _read(Path(f"/proc/{pid}/cmdline")).split(b"\0") for pid in descendants(daemon.pid)}
     return [
         pid
@@ -258,7 +258,7 @@ class Frame(NamedTuple):
 
 
 class Reader:
-    """One SSE connection. Reading waits for what comes, up to the deadline."""
+    """One SSE connection. Reads block up to the deadline."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class Reader:
         return (frame for frame in self.frames() if frame.fields.keys() == {"id", "data"})
 
     def until(self, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-        """The events up to the first that is wanted, which must come."""
+        """The events up to the first match, which must arrive."""
         seen = []
         for frame in self.events():
             seen.append(frame.data)
@@ -316,7 +316,7 @@ class Reader:
         return self.until(lambda event: event["type"] == "item.delta" and event["source"] == "agent")
 
     def rest(self) -> list[dict[str, Any]]:
-        """All that comes until the daemon ends the stream, however it ends."""
+        """Everything until the daemon ends the stream, however it ends."""
         seen: list[dict[str, Any]] = []
         try:
             seen.extend(frame.data for frame in self.events())
@@ -350,7 +350,7 @@ class Reader:
 
 
 def _small_socket(port: int, receive_buffer: int) -> socket.socket:
-    """A socket that takes little when nobody reads from it."""
+    """A socket with small buffers, so that it fills up quickly when nobody reads."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     connection.settimeout(SECONDS)
@@ -362,7 +362,7 @@ def _small_socket(port: int, receive_buffer: int) -> socket.socket:
 
 
 class Client:
-    """Requests to one daemon. It remembers the sessions it made, so that their events can be checked."""
+    """A client of one daemon. It remembers the sessions it created, so that their events can be checked."""
 
     def __init__(self, daemon: Daemon, token: str | None = None) -> None:
         self.daemon = daemon
@@ -392,7 +392,7 @@ class Client:
     # Sessions.
 
     def create(self, **settings: object) -> str:
-        """A new session of the mock agent; its id."""
+        """Create a session of the mock agent. Returns its id."""
         session = f"s{next(_names)}"
         answer = self.post(f"/v1/sessions/{session}", {"agent": "mock", **settings})
         assert answer.status_code == 200, answer.text
@@ -404,7 +404,7 @@ class Client:
         return info
 
     def events(self, session: str, after: int = 0, **query: object) -> list[dict[str, Any]]:
-        """Everything that is in a session's log, page by page."""
+        """All events of a session, read page by page."""
         found: list[dict[str, Any]] = []
         while True:
             page = done(
@@ -415,14 +415,14 @@ class Client:
                 return found
 
     def send(self, session: str, message: str, **fields: object) -> str:
-        """Send a message; the id of its turn."""
+        """Send a message. Returns the id of its turn."""
         answer = self.post(f"/v1/sessions/{session}/messages", {"message": message, **fields})
         assert answer.status_code == 202, answer.text
         turn_id: str = answer.json()["turnId"]
         return turn_id
 
     def turn(self, session: str, message: str, **fields: object) -> list[dict[str, Any]]:
-        """Send a message and wait for the end of its turn; the turn's events."""
+        """Send a message and wait for the end of its turn. Returns the turn's events."""
         body = {"message": message, **fields}
         with self.reader(f"/v1/sessions/{session}/messages/stream", body=body) as reader:
             assert reader.status == 200, reader.problem()
@@ -448,7 +448,7 @@ class Client:
     # The ten rules.
 
     def check_rules(self) -> None:
-        """Every session that this client made keeps the ten rules, and is at rest once it is terminated."""
+        """Check the ten rules on every session that this client created; a terminated one has nothing left open."""
         for session in self.sessions:
             if self.post(f"/v1/sessions/{session}/terminate").status_code == 404:
                 continue
@@ -493,14 +493,14 @@ def client_of(daemon: Daemon, token: str | None = None) -> Iterator[Client]:
 
 
 def done(response: httpx2.Response) -> Any:
-    """The JSON of an answer that must be a good one."""
+    """The JSON of a response that must be successful."""
     assert response.status_code == 200, response.text
     assert response.headers["content-type"] == "application/json"
     return response.json()
 
 
 def refusal(response: httpx2.Response) -> tuple[int, str]:
-    """Status and type of an answer that must be a problem, whole and consistent."""
+    """Status and type of a response that must be a complete and consistent problem."""
     assert response.headers["content-type"] == "application/problem+json", response.text
     problem = response.json()
     assert problem.keys() >= {"type", "title", "status", "detail", "instance"}
@@ -520,7 +520,7 @@ def of_type(events: Iterable[Mapping[str, Any]], name: str) -> list[dict[str, An
 
 
 def texts(events: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What the agent said, message by message."""
+    """The agent's messages."""
     items = (data["item"] for data in of_type(events, "item.completed"))
     return [
         item["content"][0]["text"]

@@ -24,7 +24,7 @@ DEADLINE = 30.0
 
 
 def require_desktop() -> None:
-    """Skip loudly where the programs are missing; in CI, fail."""
+    """Skip if the programs are missing, with a warning; fail in CI."""
     absent = [*requirements.missing(), *([] if _python() else ["a Python with tkinter"])]
     if absent:
         why = f"NO {', '.join(absent)} ON THIS MACHINE: the desktop is not tested"

@@ -1,4 +1,4 @@
-"""The published client of the Rust daemon, as it is on npm: what it does with that daemon it must do with ours."""
+"""The published npm client of the Rust daemon: everything it does with that daemon must work with ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = "0.4.2"
 
 
 def run_with_published_client(program: Path, *arguments: str) -> str:
-    """What a program prints that imports `sandbox-agent`; it must succeed."""
+    """The output of a program that imports `sandbox-agent`, which must succeed."""
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         why = "NO node AND npm ON THIS MACHINE: the published client is not tried"

@@ -49,8 +49,8 @@ def server(*answers: bytes) -> Iterator[tuple[str, list[Asked]]]:
 def answer(body: object = None, status: int = 200, **headers: str) -> bytes:
     """A whole answer; JSON, when it has a body."""
     content = b"" if body is None else msgspec.json.encode(body)
-    told = {"content-length": str(len(content)), "connection": "close", **headers}
-    head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
+    sent_headers = {"content-length": str(len(content)), "connection": "close", **headers}
+    head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent_headers.items())
     return f"HTTP/1.1 {status} X\r\n{head}\r\n".encode() + content
 
 

@@ -190,5 +190,5 @@ def test_the_guide_names_all_that_a_toy_touches() -> None:
     guide = (ROOT / "AGENTS.md").read_text()
     [row] = [line for line in guide.splitlines() if line.startswith("| add an agent |")]
     touched = [FOLDER, REGISTRY, PUBLISHERS, str(Path(CASE).parent)]
-    said = [f"{name.removeprefix('src/sandbox_agent/').replace('toy', '<name>/')}" for name in touched]
-    assert [name for name in said if f"`{name}`" not in row] == []
+    names = [f"{name.removeprefix('src/sandbox_agent/').replace('toy', '<name>/')}" for name in touched]
+    assert [name for name in names if f"`{name}`" not in row] == []

@@ -131,18 +131,20 @@ def test_every_operation_has_a_route_and_every_route_an_operation() -> None:
 def test_openapi_describes_every_operation_and_no_other() -> None:
     paths: dict[str, dict[str, Any]] = document()["paths"]
     described = {
-        f"{method.upper()} {path}": one for path, methods in paths.items() for method, one in methods.items()
+        f"{method.upper()} {path}": each
+        for path, methods in paths.items()
+        for method, each in methods.items()
     }
     assert described.keys() == table()
-    assert {one["operationId"] for one in described.values()} == OPERATIONS.keys()
+    assert {each["operationId"] for each in described.values()} == OPERATIONS.keys()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
 def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> None:
-    told = document()["paths"][operation.path][operation.method.lower()]
-    body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    spec = document()["paths"][operation.path][operation.method.lower()]
+    body = spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     schema = document()["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
-    described = {parameter["name"] for parameter in told["parameters"]} | schema.get("properties", {}).keys()
+    described = {parameter["name"] for parameter in spec["parameters"]} | schema.get("properties", {}).keys()
     spelled = {field.name: field.encode_name for field in msgspec.structs.fields(operation.request)}
     elsewhere = {"content", "content_type"} if operation.takes_bytes else set()
     expected = {
@@ -151,18 +153,18 @@ def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> Non
         if name not in elsewhere
     }
     assert described == expected
-    assert told["summary"]
+    assert spec["summary"]
     for error in operation.errors:
-        assert f"`{error.type}`" in told["responses"][str(error.status)]["description"]
-    assert str(operation.status) in told["responses"]
-    assert ("text/event-stream" in str(told["responses"])) == (
+        assert f"`{error.type}`" in spec["responses"][str(error.status)]["description"]
+    assert str(operation.status) in spec["responses"]
+    assert ("text/event-stream" in str(spec["responses"])) == (
         operation.response is Stream or operation.watched or operation.may_stream
     )
 
 
 def test_openapi_describes_every_type_of_event() -> None:
     schemas = document()["components"]["schemas"]
-    kinds = {schemas[one["$ref"].rpartition("/")[2]]["title"] for one in schemas["Event"]["anyOf"]}
+    kinds = {schemas[each["$ref"].rpartition("/")[2]]["title"] for each in schemas["Event"]["anyOf"]}
     assert kinds == EVENT_TYPES.keys()
     assert len(event_schema()["anyOf"]) == len(EVENT_TYPES)
 
@@ -211,17 +213,17 @@ def test_every_operation_is_a_command() -> None:
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
 def test_every_field_of_an_operation_has_a_flag_or_argument(operation: Operation) -> None:
     command = commands()[command_of(operation)]
-    said = {action.dest for action in command._actions}
+    options = {action.dest for action in command._actions}
     optional_names = {"answers": {"answer", "answers"}}
     fields = set(operation.request.__struct_fields__)
-    assert [name for name in fields if not said & optional_names.get(name, {name})] == []
+    assert [name for name in fields if not options & optional_names.get(name, {name})] == []
 
 
 # -- errors -------------------------------------------------------------------------------------
 
 
 def test_every_error_is_declared_by_an_operation_or_common_to_all_requests() -> None:
-    told = {error.type for op in OPERATIONS.values() for error in op.errors}
+    raised = {error.type for op in OPERATIONS.values() for error in op.errors}
     of_every_request = {
         "token_invalid",
         "method_not_allowed",
@@ -230,7 +232,7 @@ def test_every_error_is_declared_by_an_operation_or_common_to_all_requests() -> 
         "rate_limited",
         "internal",
     }
-    assert told | of_every_request == ERRORS.keys()
+    assert raised | of_every_request == ERRORS.keys()
 
 
 def test_an_error_is_named_as_on_the_wire() -> None:

@@ -33,7 +33,7 @@ class Daemon:
         work.mkdir(exist_ok=True)
         command = ["-m", "sandbox_agent", "server", "--no-token", "--port", str(self.port)]
         with self._log.open("ab") as log:
-            self._said = log.tell()
+            self._log_start = log.tell()
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, *command, "--data-dir", str(self.folder / "data"), *self.flags),
                 cwd=work,
@@ -47,9 +47,9 @@ class Daemon:
         """Start it and wait until it listens. Returns how long that took."""
         began = time.monotonic()
         await self.launch()
-        while b"listening on" not in self.said():
+        while b"listening on" not in self.output():
             if time.monotonic() - began > START_SECONDS or self.process.returncode is not None:
-                raise RuntimeError(f"the daemon did not start: {self.said().decode()}")
+                raise RuntimeError(f"the daemon did not start: {self.output().decode()}")
             await asyncio.sleep(0.01)
         return time.monotonic() - began
 
@@ -67,9 +67,9 @@ class Daemon:
         assert self._process is not None
         return self._process
 
-    def said(self) -> bytes:
+    def output(self) -> bytes:
         """Its output since the last start."""
-        return self._log.read_bytes()[self._said :]
+        return self._log.read_bytes()[self._log_start :]
 
     async def kill(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -579,11 +579,11 @@ def test_a_question_is_read_back_from_a_recording() -> None:
 def test_the_delegate_asks_and_reports_the_answer(
     tmp_path: Path, answer: bytes, code: int, stderr: str
 ) -> None:
-    with listening(tmp_path / "s", answer) as heard:
+    with listening(tmp_path / "s", answer) as received:
         ran = run_delegate(tmp_path, f"unix:{tmp_path / 's'}")
     assert (ran.returncode, ran.stderr) == (code, stderr)
     asked = {"tool": "Bash", "tool_use_id": "toolu_1", "thread": "T-1", "input": {"cmd": "ls"}}
-    assert [msgspec.json.decode(line) for line in heard] == [asked]
+    assert [msgspec.json.decode(line) for line in received] == [asked]
 
 
 def test_a_delegate_without_a_daemon_rejects(tmp_path: Path) -> None:
@@ -595,7 +595,7 @@ def test_a_delegate_without_a_daemon_rejects(tmp_path: Path) -> None:
 @contextmanager
 def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
     """A daemon that receives one request and answers it; yields what it received."""
-    heard: list[bytes] = []
+    received: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen()
@@ -603,12 +603,12 @@ def listening(path: Path, answer: bytes) -> Iterator[list[bytes]]:
         def serve() -> None:
             connection, _ = server.accept()
             with connection, connection.makefile("rwb") as stream:
-                heard.append(stream.readline())
+                received.append(stream.readline())
                 stream.write(answer)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        yield heard
+        yield received
         thread.join()
 
 
@@ -761,10 +761,10 @@ def test_the_question_server_lists_its_tool(tmp_path: Path) -> None:
 def test_the_question_server_asks_and_returns_the_answer(tmp_path: Path, answer: bytes, reply: str) -> None:
     asked = {"question": "Which?", "options": ["Red", {"label": "Blue", "description": "sky"}]}
     call = {"name": "ask_user", "arguments": {"questions": [asked]}}
-    with listening(tmp_path / "s", answer) as heard:
+    with listening(tmp_path / "s", answer) as received:
         replies = call_server(tmp_path, {"id": 1, "method": "tools/call", "params": call})
     assert replies[1]["result"] == {"content": [{"type": "text", "text": reply}], "isError": False}
-    (line,) = heard
+    (line,) = received
     assert msgspec.json.decode(line) == {
         "questions": [
             {

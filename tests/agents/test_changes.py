@@ -154,8 +154,8 @@ def test_a_change_that_another_call_has_followed_is_only_its_own(workspace: Work
 def test_a_file_read_too_late_shows_no_more_lines_than_the_agent_does(workspace: Workspace) -> None:
     workspace.file.write_text("one\nzwei\nthree\nvier\n")  # another call has changed the last line since
     workspace.call()
-    told = "@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
-    assert workspace.result(told) == f"--- a/x\n+++ b/x\n{told}"
+    reported = "@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
+    assert workspace.result(reported) == f"--- a/x\n+++ b/x\n{reported}"
 
 
 def test_a_file_read_after_two_changes_has_the_agents_own_diff(workspace: Workspace) -> None:
@@ -170,8 +170,8 @@ def test_a_file_read_after_two_changes_has_the_agents_own_diff(workspace: Worksp
 def test_lines_added_to_a_file_read_too_late_are_added_once(workspace: Workspace) -> None:
     workspace.file.write_text("one\ntwo\n")
     workspace.call()
-    told = "@@ -1 +1,2 @@\n one\n+two\n"
-    assert workspace.result(told) == f"--- a/x\n+++ b/x\n{told}"
+    reported = "@@ -1 +1,2 @@\n one\n+two\n"
+    assert workspace.result(reported) == f"--- a/x\n+++ b/x\n{reported}"
 
 
 def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> None:

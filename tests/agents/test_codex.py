@@ -91,7 +91,7 @@ class Link:
             self._last_request = message["id"]
         return message
 
-    def hear(self, message: Any) -> None:
+    def handle(self, message: Any) -> None:
         frame = json.dumps(message).encode()
         self.reader.receive(frame)
         self.wire.receive(frame)
@@ -99,19 +99,19 @@ class Link:
     def answer(self, **result: Any) -> None:
         """Codex answers the last request."""
         self.written()
-        self.hear({"id": self._last_request, "result": result})
+        self.handle({"id": self._last_request, "result": result})
 
     def refuse(self, message: str) -> None:
         self.written()
-        self.hear({"id": self._last_request, "error": {"code": -32600, "message": message}})
+        self.handle({"id": self._last_request, "error": {"code": -32600, "message": message}})
 
     def tell(self, method: str, thread: str = THREAD, **params: Any) -> None:
-        self.hear({"method": method, "params": {"threadId": thread, "turnId": "t1", **params}})
+        self.handle({"method": method, "params": {"threadId": thread, "turnId": "t1", **params}})
 
     def ask(self, method: str, **params: Any) -> str:
         """Codex sends a request; returns its key."""
         id = next(self._ids)
-        self.hear({"id": id, "method": method, "params": {"threadId": THREAD, "turnId": "t1", **params}})
+        self.handle({"id": id, "method": method, "params": {"threadId": THREAD, "turnId": "t1", **params}})
         return str(id)
 
     def prompt(self, text: str = "hello", turn: str = "t1") -> None:
@@ -348,8 +348,8 @@ def test_a_decision_is_read_back(
     assert list(link.scribe.pending) == [key]
     link.wire.decide(link.conversation, key, Decision(reply))
     assert link.written() == [{"id": 0, "result": replies[n]}]
-    told: Reply = "reject" if reply == "reject" else "once"
-    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(told))
+    sent: Reply = "reject" if reply == "reject" else "once"
+    assert link.actions[-1] == Decided(link.reader_conversation, key, Decision(sent))
     assert link.wire._rpc.open_requests == link.reader._rpc.open_requests == {}
 
 
@@ -516,7 +516,7 @@ def test_closing_stops_the_turn_then_its_commands_and_leaves_the_thread() -> Non
     stopping = json.loads(link.wire.outbox[0])  # type: ignore[arg-type]
     methods = [frame["method"] for frame in link.written()]
     assert methods == ["turn/interrupt", "thread/backgroundTerminals/clean"]
-    link.hear({"id": stopping["id"], "result": {}})
+    link.handle({"id": stopping["id"], "result": {}})
     assert [frame["method"] for frame in link.written()] == ["thread/unsubscribe"]
     before = len(link.scribe.drafts)
     link.end_turn("interrupted")
@@ -905,7 +905,9 @@ def test_a_repeated_request_is_shown_once() -> None:
     link.start_turn()
     frame = {"id": 0, "method": "item/commandExecution/requestApproval"}
     for _ in range(2):
-        link.hear({**frame, "params": {"threadId": THREAD, "turnId": "t1", "itemId": "c1", "command": "ls"}})
+        link.handle(
+            {**frame, "params": {"threadId": THREAD, "turnId": "t1", "itemId": "c1", "command": "ls"}}
+        )
     link.end_turn("interrupted")
     assert violations(link.events()) == []
 
@@ -1197,7 +1199,7 @@ def test_threads_without_an_owner_are_bounded_and_their_requests_refused() -> No
     assert threads.keep("one more", b"y") == [b"x" * 100]
     assert threads.keep("large", b"z" * MAX_ORPHANED_BYTES)[-1] == b"y"
     link = Link()
-    link.hear(
+    link.handle(
         {"id": 5, "method": "item/fileChange/requestApproval", "params": {"threadId": "lost", "itemId": "f"}}
     )
     assert link.written() == []

@@ -61,7 +61,7 @@ def test_a_list_is_a_plan_status_with_entries() -> None:
 def test_claude_replaces_its_whole_list() -> None:
     scribe = Scribe(counted())
     todos = [{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}]
-    Todos(scribe).hear("TodoWrite", {"todos": todos}, Raw(b"null"), None)
+    Todos(scribe).handle("TodoWrite", {"todos": todos}, Raw(b"null"), None)
     assert lists(scribe) == [
         {"entries": [{"text": "A", "status": "completed"}, {"text": "B", "status": "in_progress"}]}
     ]
@@ -71,16 +71,18 @@ def test_claude_changes_its_tasks_one_by_one() -> None:
     scribe = Scribe(counted())
     todos = Todos(scribe)
 
-    def hear(tool: str, input: Any, result: Any) -> list[Any]:
-        todos.hear(tool, input, Raw(msgspec.json.encode(result)), None)
+    def handle(tool: str, input: Any, result: Any) -> list[Any]:
+        todos.handle(tool, input, Raw(msgspec.json.encode(result)), None)
         return [[(entry["text"], entry["status"]) for entry in plan["entries"]] for plan in lists(scribe)]
 
-    assert hear("TaskCreate", {"subject": "A"}, {"task": {"id": "1", "subject": "A"}}) == [[("A", "pending")]]
+    assert handle("TaskCreate", {"subject": "A"}, {"task": {"id": "1", "subject": "A"}}) == [
+        [("A", "pending")]
+    ]
     done = {"success": True, "taskId": "1", "updatedFields": ["status"]}
-    assert hear("TaskUpdate", {"taskId": "1", "status": "completed"}, done) == [[("A", "completed")]]
+    assert handle("TaskUpdate", {"taskId": "1", "status": "completed"}, done) == [[("A", "completed")]]
     lost = {"success": False, "taskId": "1", "updatedFields": [], "error": "Task not found"}
-    assert hear("TaskUpdate", {"taskId": "1", "status": "pending"}, lost) == []
-    assert hear("TaskUpdate", {"taskId": "9", "status": "pending"}, done) == []
+    assert handle("TaskUpdate", {"taskId": "1", "status": "pending"}, lost) == []
+    assert handle("TaskUpdate", {"taskId": "9", "status": "pending"}, done) == []
     listed = {"tasks": [{"id": "2", "subject": "B", "status": "in_progress"}]}
-    assert hear("TaskList", {}, listed) == [[("B", "in_progress")]]
-    assert hear("TaskUpdate", {"taskId": "2", "status": "deleted"}, done) == [[]]
+    assert handle("TaskList", {}, listed) == [[("B", "in_progress")]]
+    assert handle("TaskUpdate", {"taskId": "2", "status": "deleted"}, done) == [[]]

@@ -1,4 +1,4 @@
-"""A daemon of its own for the tests of the command line, and the command itself as a process."""
+"""A daemon for the tests of the command line, and the command itself as a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOKEN = "a-token-for-tests"
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Nothing of the machine that runs the tests, and a state folder of its own."""
+    """An environment with nothing of this machine, and its own data directory."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     own = {"HOME": str(folder), "SANDBOX_AGENT_DATA_DIR": str(folder / "state")}
     return {**kept, **own, "SANDBOX_AGENT_NO_INSTALL": "true", **more}
@@ -48,7 +48,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def environ(endpoint: str, tmp_path: Path) -> dict[str, str]:
-    """The environment of somebody who uses the daemon."""
+    """The environment of a user of the daemon."""
     return environment(tmp_path, SANDBOX_AGENT_ENDPOINT=endpoint, SANDBOX_AGENT_TOKEN=TOKEN)
 
 

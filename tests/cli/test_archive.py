@@ -42,7 +42,7 @@ SESSIONS = [
 
 
 def names(sessions: list[SessionInfo]) -> list[str]:
-    return [one.session_id for one in sessions]
+    return [session.session_id for session in sessions]
 
 
 def test_those_at_rest_go_by_age_oldest_first() -> None:

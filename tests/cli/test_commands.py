@@ -1,4 +1,4 @@
-"""The command as a process, against a daemon that is one too."""
+"""The command as a process, against a real daemon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import Cli, command, environment, types_of
 
 
 def begun(*words: str, env: dict[str, str], cwd: Path) -> subprocess.Popen[str]:
-    """A command that goes on beside the test."""
+    """A command that runs in parallel to the test."""
     pipe = subprocess.PIPE
     return subprocess.Popen(command(*words), env=env, cwd=cwd, stdout=pipe, stderr=pipe, text=True)
 
@@ -88,7 +88,7 @@ def test_a_permission_is_answered_by_its_command(cli: Cli, environ: dict[str, st
         answered = cli("permissions", "reply", "asks", permission, "--reply", "once")
         again = cli("permissions", "reply", "asks", permission, "--reply", "once")
         rest = streaming.stdout.read()
-    assert [one["permission_id"] for one in waiting] == [permission]
+    assert [each["permission_id"] for each in waiting] == [permission]
     assert (answered.returncode, answered.stdout, answered.stderr) == (0, "", "")
     assert (again.returncode, again.stderr.splitlines()[0].split(":")[1]) == (1, " Conflict")
     assert (streaming.returncode, types_of(rest)[-1]) == (0, "turn.ended")
@@ -120,7 +120,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(cli: Cli, tmp_path: Path
 def test_old_sessions_are_pruned_and_first_shown(cli: Cli) -> None:
     cli("sessions", "create", "doomed", "--agent", "mock")
     looked = msgspec.json.decode(cli("sessions", "prune", "--max-size", "0", "--dry-run", "--json").stdout)
-    assert "doomed" in [one["sessionId"] for one in looked["sessions"]]
+    assert "doomed" in [each["sessionId"] for each in looked["sessions"]]
     unsure = cli("sessions", "prune", "--older-than", "0m")
     assert (unsure.returncode, "use --yes to delete" in unsure.stderr) == (2, True)
     assert cli("sessions", "prune", "--older-than", "0m", "--yes").returncode == 0
@@ -175,8 +175,8 @@ def test_run_shows_what_a_crashed_agent_wrote_to_stderr_below_its_text(
         text=True,
         timeout=SECONDS,
     )
-    *told, summary = crashed.stdout.splitlines()
-    assert told == [
+    *message, summary = crashed.stdout.splitlines()
+    assert message == [
         "I do not feel so w",
         "error: the agent's process exited (exit code 1) (agent_process_exited)",
         "  stderr:",
@@ -194,8 +194,8 @@ def test_run_says_what_it_cannot_change_of_a_session(cli: Cli, tmp_path: Path) -
         (("--env", "A=b"), "already exists: --env"),
     ):
         refused = cli("run", "mock", "hi", "--session", "settled", *words)
-        told = f"error: session settled {why} works only for a new session\n"
-        assert (refused.returncode, refused.stderr) == (2, told)
+        message = f"error: session settled {why} works only for a new session\n"
+        assert (refused.returncode, refused.stderr) == (2, message)
     assert cli("run", "mock", "hi", "--session", "settled", "--directory", ".").returncode == 0
 
 
@@ -206,16 +206,16 @@ def test_run_fails_when_the_turn_does(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([""], "error: the prompt is empty\n"),
         (["hi", "--attach", "nowhere.txt"], "error: --attach nowhere.txt: no such file\n"),
         (["hi", "--env", "GONE"], "error: `GONE` is not set: use --env GONE=VALUE\n"),
     ],
 )
-def test_run_makes_no_session_for_what_cannot_be_sent(cli: Cli, words: list[str], told: str) -> None:
+def test_run_makes_no_session_for_what_cannot_be_sent(cli: Cli, words: list[str], message: str) -> None:
     failed = cli("run", "mock", "--session", "in-vain", *words)
-    assert (failed.returncode, failed.stderr) == (2, told)
+    assert (failed.returncode, failed.stderr) == (2, message)
     assert cli("sessions", "get", "in-vain").returncode == 1
 
 
@@ -275,7 +275,7 @@ class Terminal:
         self._file.write(text.encode())
 
     def wait_until_full(self) -> None:
-        """Do not read, until nothing more fits: then the program waits in the middle of a write."""
+        """Stop reading until the pipe is full, so that the program blocks in the middle of a write."""
         end = os.open(f"/proc/{self._pid}/fd/1", os.O_WRONLY | os.O_NOCTTY)
         wait_until(lambda: not select.select([], [end], [], 0)[1])
         os.close(end)
@@ -332,8 +332,8 @@ def test_run_ends_when_its_message_is_withdrawn(cli: Cli, environ: dict[str, str
     wait_until(lambda: '"turnId"' in cli("sessions", "queue", "busy", "--json").stdout)
     [queued] = msgspec.json.decode(cli("sessions", "queue", "busy", "--json").stdout)["messages"]
     cli("sessions", "withdraw", "busy", queued["turnId"])
-    _, said = waiting.communicate(timeout=SECONDS)
-    assert (waiting.returncode, said.splitlines()[-1]) == (
+    _, stderr = waiting.communicate(timeout=SECONDS)
+    assert (waiting.returncode, stderr.splitlines()[-1]) == (
         1,
         "error: the message was withdrawn from the queue",
     )
@@ -411,7 +411,7 @@ def test_a_daemon_in_the_background_is_found_until_it_is_stopped(local: Cli, tmp
             "dataDir": str(tmp_path / "state"),
         }
         doctor = local("doctor", "--json")
-        found = {one["about"]: one["state"] for one in msgspec.json.decode(doctor.stdout)["findings"]}
+        found = {each["about"]: each["state"] for each in msgspec.json.decode(doctor.stdout)["findings"]}
         assert (doctor.returncode, found["daemon"], found["data directory"], found["mock"]) == (
             0,
             "ok",
@@ -439,8 +439,8 @@ def test_a_data_directory_that_is_a_file_is_a_clear_error(local: Cli, tmp_path: 
     file.touch()
     for words in (("daemon", "start", "--port", "0"), ("server", "--no-token", "--port", "0")):
         refused = local(*words, "--data-dir", str(file))
-        told = refused.stderr.splitlines()[-1].partition(": ")[2]
-        assert (refused.returncode, told) == (1, f"cannot use --data-dir {file}: File exists")
+        message = refused.stderr.splitlines()[-1].partition(": ")[2]
+        assert (refused.returncode, message) == (1, f"cannot use --data-dir {file}: File exists")
     assert local("daemon", "stop", "--data-dir", str(file)).stderr == "no daemon is running\n"
 
 
@@ -451,8 +451,8 @@ def test_the_server_refuses_to_start_without_a_token(local: Cli) -> None:
 
 def test_a_bad_setting_is_wrong_usage(local: Cli) -> None:
     bad = local("server", "--no-token", "--port", "70000")
-    told = "error: --port / SANDBOX_AGENT_PORT: expected `int` <= 65535\n"
-    assert (bad.returncode, bad.stderr) == (2, told)
+    message = "error: --port / SANDBOX_AGENT_PORT: expected `int` <= 65535\n"
+    assert (bad.returncode, bad.stderr) == (2, message)
 
 
 def test_a_bad_session_id_is_refused_with_the_allowed_characters(cli: Cli) -> None:

@@ -80,9 +80,9 @@ def test_all_agents_are_shown_and_nothing_is_revealed_unless_asked_for(home: Pat
     )
     for secret in (TOKEN, "sk-ant-it", "sk-another", "eyJleHAiOjEwMDB9"):
         assert (secret in hidden.stdout + hidden.stderr, secret in revealed.stdout) == (False, True)
-    agents = {one["agent"]: one for one in msgspec.json.decode(hidden.stdout)["agents"]}
+    agents = {each["agent"]: each for each in msgspec.json.decode(hidden.stdout)["agents"]}
     assert agents.keys() == AGENTS.keys()
-    assert {name: one["available"] for name, one in agents.items()}.items() >= {
+    assert {name: each["available"] for name, each in agents.items()}.items() >= {
         "amp": False,
         "claude": True,
         "codex": False,
@@ -127,9 +127,11 @@ def test_doctor_says_where_credentials_are_and_what_is_wrong_with_them(home: Pat
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text("#!/bin/sh\necho 1.0.0\n")
         program.chmod(0o755)
-    said = run(home, "doctor", "--json").stdout
-    assert (KEY in said, TOKEN in said) == (False, False)
-    findings = {(one["about"], one["state"], one["detail"]) for one in msgspec.json.decode(said)["findings"]}
+    output = run(home, "doctor", "--json").stdout
+    assert (KEY in output, TOKEN in output) == (False, False)
+    findings = {
+        (each["about"], each["state"], each["detail"]) for each in msgspec.json.decode(output)["findings"]
+    }
     assert findings >= {
         ("claude", "ok", f"credentials in ANTHROPIC_API_KEY, {home / '.claude/.credentials.json'}"),
         ("codex", "warning", f"credentials have expired: {home / '.codex/auth.json'}"),

@@ -19,7 +19,7 @@ def test_a_file_is_written_read_and_found(cli: Cli, tmp_path: Path) -> None:
     assert cli("fs", "write", f"{there}/b.txt", "-", stdin="from stdin").returncode == 0
     assert cli("fs", "read", f"{there}/a.txt").stdout == "hello\n"
     assert cli("fs", "read", f"{there}/b.txt", "--range", "bytes=5-").stdout == "stdin"
-    assert [one["name"] for one in json.loads(cli("fs", "entries", str(there), "--json").stdout)] == [
+    assert [entry["name"] for entry in json.loads(cli("fs", "entries", str(there), "--json").stdout)] == [
         "a.txt",
         "b.txt",
     ]

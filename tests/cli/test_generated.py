@@ -1,4 +1,4 @@
-"""What is generated is up to date; `make gen` writes it again."""
+"""Generated files are up to date; `make gen` rewrites them."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ def test_an_agent_is_installed_without_a_daemon(local: Cli, site: Site, tmp_path
     words = ("install-agent", "claude", "--version", "9.8.7", "--from", site.address, "--json")
     first, second = local(*words), local(*words)
     path = str(tmp_path / "state" / "bin" / "claude")
-    told = {
+    expected = {
         "agent": "claude",
         "alreadyInstalled": False,
         "version": "9.8.7",
         "path": path,
         "source": "mirror",
     }
-    assert msgspec.json.decode(first.stdout) == {"installed": [told], "failed": []}
+    assert msgspec.json.decode(first.stdout) == {"installed": [expected], "failed": []}
     assert (first.returncode, first.stderr) == (
         0,
         "claude: asking mirror for the version\nclaude: downloading claude from mirror\nclaude: checking that it runs\n"
@@ -59,7 +59,7 @@ def test_a_failed_install_is_reported_with_its_reasons(local: Cli, site: Site) -
         "  version: 1.2.3",
     ]
     (problem,) = msgspec.json.decode(failed.stdout)["failed"]
-    assert [one["source"] for one in problem["sources"]] == ["mirror", "mirror"]
+    assert [each["source"] for each in problem["sources"]] == ["mirror", "mirror"]
 
 
 def test_a_terminal_shows_a_bar(site: Site, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_doctor_says_where_agents_come_from(tmp_path: Path) -> None:
             timeout=60,
         )
         findings = msgspec.json.decode(done.stdout)["findings"]
-        found: dict[str, str] = next(one for one in findings if one["about"] == "sources")
+        found: dict[str, str] = next(each for each in findings if each["about"] == "sources")
         return found
 
     mirror = str(tmp_path / "mirror")

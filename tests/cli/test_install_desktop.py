@@ -1,4 +1,4 @@
-"""`install desktop` with a package manager that only writes down what it was asked for."""
+"""`install desktop` with a package manager that only records its arguments."""
 
 from __future__ import annotations
 

@@ -41,8 +41,10 @@ def test_every_operation_has_a_command() -> None:
         words += ["--source", "/srv"] if "sources" in op.body_fields else []
         words += ["--input", "ls"] if op.name == "policy.test" else []
         if group in ("processes", "desktop"):
-            [told] = [one for one in COMMANDS if one.name == " ".join(words[:2])]
-            words += [f"{one.flag}=1" for one in told.arguments if one.required and one.place != "path"]
+            [command] = [each for each in COMMANDS if each.name == " ".join(words[:2])]
+            words += [
+                f"{each.flag}=1" for each in command.arguments if each.required and each.place != "path"
+            ]
         args = parse(words)
         handler = "exec:attach" if op.response is Dialogue else "call:call"
         assert (args._handler, args._command.method, args._command.path) == (handler, op.method, op.path)
@@ -140,7 +142,7 @@ def test_without_arguments_it_says_what_it_is_and_the_common_commands(
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, message",
     [
         (["sesions", "list"], "unknown command sesions: did you mean sessions?"),
         (["sessions", "lst"], "unknown command lst: did you mean list?"),
@@ -153,12 +155,12 @@ def test_without_arguments_it_says_what_it_is_and_the_common_commands(
     ],
 )
 def test_a_misspelled_word_is_answered_with_a_suggestion(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as left:
         main(words)
     assert left.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_every_example_can_be_parsed() -> None:
@@ -181,9 +183,9 @@ def test_every_example_can_be_parsed() -> None:
 def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["--json", "daemon"])
-    told = capsys.readouterr()
-    assert (left.value.code, told.out) == (2, "")
-    assert "Start a daemon and wait until it is ready." in told.err
+    captured = capsys.readouterr()
+    assert (left.value.code, captured.out) == (2, "")
+    assert "Start a daemon and wait until it is ready." in captured.err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""A transcript is told in the right words, on a terminal and in a pipe."""
+"""How a transcript is printed, on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "mock"
 def tell(case: str, view: View) -> None:
     narrator = Narrator(view)
     for line in (TRANSCRIPTS / case / "universal.jsonl").read_bytes().splitlines():
-        narrator.hear(decode_event(line))
+        narrator.handle(decode_event(line))
     view.close()
 
 
@@ -77,7 +77,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "told"),
+    ("title", "shown"),
     [
         ("ls -l", "bash ls -l"),
         ("bash", "bash"),
@@ -85,8 +85,8 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
         ("x" * 200, f"bash {'x' * 94}…"),
     ],
 )
-def test_a_call_is_shown_by_its_title_or_else_by_its_name(title: str, told: str) -> None:
-    assert titled("bash", title) == told
+def test_a_call_is_shown_by_its_title_or_else_by_its_name(title: str, shown: str) -> None:
+    assert titled("bash", title) == shown
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_thinking_is_printed_from_its_deltas_alone(capsys: pytest.CaptureFixture
             bare = msgspec.structs.replace(event.data.item, content=())
             event = msgspec.structs.replace(event, data=ItemStarted(bare))
         if not isinstance(event.data, ItemCompleted):
-            narrator.hear(event)
+            narrator.handle(event)
     assert "The user wants to see me think" not in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""The client finds its daemon, tells its token to no other, and misses nothing when a connection is lost."""
+"""The client finds its daemon, sends its token to no other, and misses nothing when a connection is lost."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def test_a_token_may_be_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"token_file": "/dev/null"}, "--token-file /dev/null is empty"),
         ({"token_file": "/nowhere"}, "cannot read --token-file /nowhere: No such file or directory"),
         ({"token_file": "/dev/null", "token": "T"}, "use either --token or --token-file, not both"),
     ],
 )
-def test_a_token_file_that_says_nothing_is_wrong_usage(given: dict[str, str], told: str) -> None:
-    with pytest.raises(WrongUsage, match=f"^{told}$"):
+def test_a_token_file_that_says_nothing_is_wrong_usage(given: dict[str, str], message: str) -> None:
+    with pytest.raises(WrongUsage, match=f"^{message}$"):
         find_address(argparse.Namespace(**given))
 
 
@@ -93,7 +93,7 @@ def test_a_lost_stream_goes_on_after_what_was_seen() -> None:
     ):
         seen.extend(frame.data for frame in remote.follow(Call("GET", "/")))
     assert seen == [b"e1", b"e2", b"e3"]
-    assert [one.headers.get("last-event-id") for one in asked] == [None, "2", "3"]
+    assert [request.headers.get("last-event-id") for request in asked] == [None, "2", "3"]
 
 
 def test_a_stream_ends_when_the_daemon_says_that_nothing_more_comes() -> None:

@@ -1,4 +1,4 @@
-"""The words of a command line become the request that the API wants."""
+"""Command-line arguments become the request that the API expects."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_run_leaves_no_process_without_keep(tmp_path: Path) -> None:
 
 @pytest.fixture
 def claude(tmp_path: Path) -> str:
-    """A PATH with a Claude that writes down what it sees, and does nothing else."""
+    """A PATH with a fake Claude that records its environment and does nothing else."""
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text(
@@ -136,27 +136,27 @@ def background(tmp_path: Path, claude: str) -> Iterator[dict[str, str]]:
 
 
 def run_claude(env: dict[str, str], folder: Path, *words: str) -> tuple[str, bool]:
-    """What is said, and whether the agent saw the key."""
+    """Returns stderr, and whether the agent saw the key."""
     (folder / "seen").unlink(missing_ok=True)
     process = begun("run", "claude", "hi", *words, env={**env, "ANTHROPIC_API_KEY": KEY}, cwd=folder)
-    _, said = process.communicate(timeout=SECONDS)
+    _, stderr = process.communicate(timeout=SECONDS)
     wait_until((folder / "seen").exists)
-    return said, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
+    return stderr, f"ANTHROPIC_API_KEY={KEY}" in (folder / "seen").read_text()
 
 
 def test_a_key_in_the_shell_reaches_the_agent_on_the_users_own_daemon(
     background: dict[str, str], tmp_path: Path
 ) -> None:
-    said, seen = run_claude(background, tmp_path)
-    assert ("sent to the session: ANTHROPIC_API_KEY" in said, KEY in said, seen) == (True, False, True)
+    stderr, seen = run_claude(background, tmp_path)
+    assert ("sent to the session: ANTHROPIC_API_KEY" in stderr, KEY in stderr, seen) == (True, False, True)
 
 
 def test_a_key_in_the_shell_reaches_another_daemon_only_with_send_env(tmp_path: Path, claude: str) -> None:
     with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
-        said, seen = run_claude(env, tmp_path)
-        told = "not sent to this daemon: ANTHROPIC_API_KEY (use --send-env to send them)"
-        assert (told in said, KEY in said, seen) == (True, False, False)
+        stderr, seen = run_claude(env, tmp_path)
+        message = "not sent to this daemon: ANTHROPIC_API_KEY (use --send-env to send them)"
+        assert (message in stderr, KEY in stderr, seen) == (True, False, False)
         assert run_claude(env, tmp_path, "--send-env")[1]
 
 

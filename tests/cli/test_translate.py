@@ -16,7 +16,7 @@ NATIVE = Path(__file__).parents[1] / "transcripts" / "mock" / "calls" / "native.
 
 def expected() -> bytes:
     recorded = translate(AGENTS["mock"], NATIVE.read_bytes().splitlines())
-    return msgspec.json.Encoder().encode_lines([one.event for one in recorded])
+    return msgspec.json.Encoder().encode_lines([each.event for each in recorded])
 
 
 def test_a_recording_becomes_universal_events(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -37,8 +37,8 @@ def test_a_recording_of_another_agent_is_recognized(
 ) -> None:
     recording = NATIVE.parents[2] / "claude" / "bash_allow" / "native.jsonl"
     assert main(["translate", "codex", str(recording)]) == 0
-    told = f"{recording} contains no conversation of codex: is it from another agent?\n"
-    assert capsys.readouterr() == ("", told)
+    message = f"{recording} contains no conversation of codex: is it from another agent?\n"
+    assert capsys.readouterr() == ("", message)
 
 
 def test_a_broken_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What an agent is told about a function, and what becomes of its arguments and its result."""
+"""How a function is described to an agent, and how its arguments and result are converted."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def sphinx(city: str, days: int) -> None:
 
 def test_sphinx_style_is_read_too() -> None:
     tool = function_tool(sphinx)
-    texts = {name: one["description"] for name, one in tool.input_schema["properties"].items()}
+    texts = {name: schema["description"] for name, schema in tool.input_schema["properties"].items()}
     assert tool.description == "Look it up."
     assert texts == {"city": "Name of the city, in English.", "days": "How many."}
 

@@ -40,7 +40,7 @@ def test_what_is_awaited_can_be_a_task_or_wait_in_a_group() -> None:
         task = asyncio.create_task(client.system.health())
         both = await asyncio.gather(task, client.system.health())
         last = await asyncio.wait_for(client.system.health(), 5)
-        assert [one.status for one in (*both, last)] == ["ok", "ok", "ok"]
+        assert [answer.status for answer in (*both, last)] == ["ok", "ok", "ok"]
 
     in_loop(use)
 

@@ -1,4 +1,4 @@
-"""When a client tries again, and how long it waits."""
+"""When a client retries, and how long it waits."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def patience(clock: Clock, draw: float = 1.0, seconds: float = 60.0) -> Patience
 
 
 def test_delays_double_up_to_a_bound() -> None:
-    one = patience(Clock())
-    delays = [one.delay_after(LOST, repeatable=True) for _ in range(8)]
+    attempts = patience(Clock())
+    delays = [attempts.delay_after(LOST, repeatable=True) for _ in range(8)]
     assert delays == [0.1, 0.2, 0.4, 0.8, 1.6, 3.0, 3.0, 3.0]
 
 
@@ -54,23 +54,23 @@ def test_a_wait_that_is_longer_than_the_patience_is_not_begun() -> None:
 
 def test_retries_end_some_time_after_the_first_failure_and_reset_after_a_success() -> None:
     clock = Clock()
-    one = patience(clock)
+    attempts = patience(clock)
     clock.now = 1000.0  # a stream was quiet for long: that is no failure
-    one.delay_after(LOST, repeatable=True)
+    attempts.delay_after(LOST, repeatable=True)
     clock.now = 1059.0
-    one.delay_after(LOST, repeatable=True)
+    attempts.delay_after(LOST, repeatable=True)
     clock.now = 1061.0
     with pytest.raises(DaemonUnreachable):
-        one.delay_after(LOST, repeatable=True)
-    one.renew()
-    assert one.delay_after(LOST, repeatable=True) == 0.1
+        attempts.delay_after(LOST, repeatable=True)
+    attempts.renew()
+    assert attempts.delay_after(LOST, repeatable=True) == 0.1
 
 
 def test_a_connection_that_holds_nothing_does_not_make_delays_short_again() -> None:
-    one = patience(Clock())
-    one.delay_after(LOST, repeatable=True)
-    one.connected()
-    assert one.delay_after(LOST, repeatable=True) == 0.2
+    attempts = patience(Clock())
+    attempts.delay_after(LOST, repeatable=True)
+    attempts.connected()
+    assert attempts.delay_after(LOST, repeatable=True) == 0.2
 
 
 def test_what_must_not_happen_twice_is_repeated_only_when_it_was_not_sent() -> None:

@@ -56,11 +56,11 @@ def test_a_call_of_an_old_log_has_its_name_as_its_title() -> None:
 
 
 def test_nothing_of_any_recording_is_lost() -> None:
-    """Every text, result, change and error is there as it stands in the events."""
+    """Every text, result, change and error of the events is in the transcript."""
     for path in ALL:
         for events in by_session(read(path)):
             transcript = Transcript(events)
-            assert folded(transcript) == told(events), path
+            assert folded(transcript) == expected_fold(events), path
 
 
 def by_session(events: list[Event]) -> list[list[Event]]:
@@ -70,7 +70,7 @@ def by_session(events: list[Event]) -> list[list[Event]]:
     return list(sessions.values())
 
 
-def told(events: list[Event]) -> dict[str, object]:
+def expected_fold(events: list[Event]) -> dict[str, object]:
     items = [event.data.item for event in events if isinstance(event.data, ItemCompleted)]
     parts = [(item, part) for item in items for part in item.content]
     return {
@@ -89,7 +89,9 @@ def folded(transcript: Transcript) -> dict[str, object]:
     return {
         "texts": sorted(message.text for message in transcript.messages if message.status != "in_progress"),
         "results": {
-            one.call_id: (one.output, one.status) for one in transcript.tools if one.status != "in_progress"
+            tool.call_id: (tool.output, tool.status)
+            for tool in transcript.tools
+            if tool.status != "in_progress"
         },
         "diffs": transcript.diffs,
         "errors": transcript.errors,

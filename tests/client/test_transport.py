@@ -1,4 +1,4 @@
-"""What a client does when the daemon is away, busy, somebody else or of another version."""
+"""What a client does when the daemon is unreachable, busy, another program or another version."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_message_is_repeated_under_its_key_when_the_answer_was_lost() -> None:
     with server(answer(HEALTH), LOST, sent) as (endpoint, asked), connect(endpoint) as client:
         client.system.health()
         assert client.session("s").send_message("hello").turn_id == "turn_1"
-    keys = [one.headers.get("idempotency-key") for one in asked]
+    keys = [request.headers.get("idempotency-key") for request in asked]
     assert keys[0] is None
     assert keys[1] == keys[2] is not None
 
@@ -85,7 +85,7 @@ def test_a_session_with_a_drawn_id_was_made_by_us_when_the_answer_was_lost() -> 
     with server(answer(HEALTH), LOST, exists) as (endpoint, asked), connect(endpoint) as client:
         client.system.health()
         session = client.sessions.create(agent="mock")
-    assert [one.path for one in asked[1:]] == [f"/v1/sessions/{session.id}"] * 2
+    assert [request.path for request in asked[1:]] == [f"/v1/sessions/{session.id}"] * 2
 
 
 def test_an_answer_that_was_lost_is_not_given_twice() -> None:
@@ -110,10 +110,10 @@ def frame(sequence: int, type: str = "item.delta", data: object = None) -> bytes
     """An event as a daemon sends it; a delta unless said otherwise."""
     import msgspec
 
-    said = {"item_id": "itm_1", "native_item_id": None, "delta": "x"} if data is None else data
+    payload = {"item_id": "itm_1", "native_item_id": None, "delta": "x"} if data is None else data
     head = {"event_id": f"evt_{sequence}", "sequence": sequence, "time": "2026-01-01T00:00:00.000Z"}
     rest = {"session_id": "s", "native_session_id": None, "source": "agent", "synthetic": False}
-    body = msgspec.json.encode({**head, **rest, "type": type, "data": said, "raw": None})
+    body = msgspec.json.encode({**head, **rest, "type": type, "data": payload, "raw": None})
     return b"id: %d\ndata: %b\n\n" % (sequence, body)
 
 
@@ -133,7 +133,12 @@ def test_a_stream_goes_on_after_the_last_event_without_loss_or_doubles() -> None
     )
     with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
         assert numbers(list(client.session("s").events(offset=3, follow=True))) == [4, 5, 6, 7, 8]
-    assert [one.path.partition("?")[2] for one in asked] == ["offset=3", "offset=5", "offset=5", "offset=6"]
+    assert [request.path.partition("?")[2] for request in asked] == [
+        "offset=3",
+        "offset=5",
+        "offset=5",
+        "offset=6",
+    ]
 
 
 END = b"event: end\ndata: {}\n\n"
@@ -149,7 +154,7 @@ def test_a_reader_who_comes_back_and_has_everything_is_done() -> None:
     nothing_more = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
     with server(stream(frame(4), cut=True), nothing_more) as (endpoint, asked), connect(endpoint) as client:
         assert numbers(list(client.session("s").events(offset=3, follow=True))) == [4]
-    assert [one.path.partition("?")[2] for one in asked] == ["offset=3", "offset=4"]
+    assert [request.path.partition("?")[2] for request in asked] == ["offset=3", "offset=4"]
 
 
 def test_an_asynchronous_reader_is_done_likewise() -> None:
@@ -176,7 +181,7 @@ def test_an_event_counts_as_seen_when_the_reader_is_done_with_it() -> None:
         failed_on = next(events).sequence
         again = next(iter(client.session("s").events(offset=done, follow=True)))
     assert (done, failed_on, again.sequence) == (1, 2, 2)
-    assert [one.path.partition("?")[2] for one in asked] == ["offset=0", "offset=1"]
+    assert [request.path.partition("?")[2] for request in asked] == ["offset=0", "offset=1"]
 
 
 def test_a_prompt_is_retried_until_it_is_accepted_and_then_followed() -> None:
@@ -211,7 +216,7 @@ def test_a_reader_of_everything_that_was_cut_off_at_once_goes_on_from_where_it_b
     ):
         assert isinstance(event := next(iter(client.events.sse())), Event)
     assert event.sequence == 8
-    assert [one.path for one in asked] == ["/v1/events/sse", "/v1/events/sse?offset=7"]
+    assert [request.path for request in asked] == ["/v1/events/sse", "/v1/events/sse?offset=7"]
 
 
 def test_an_event_of_a_newer_daemon_is_unknown_and_can_be_passed_on_as_it_came() -> None:
@@ -322,9 +327,9 @@ def test_what_sends_no_request_has_no_raw_response() -> None:
 
 def free_address() -> str:
     """Where nobody listens."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{one.getsockname()[1]}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def test_without_a_daemon_the_error_says_at_once_how_to_start_it() -> None:
@@ -390,7 +395,7 @@ def test_the_client_sends_its_version_and_token() -> None:
     assert asked[0].headers["authorization"] == "Bearer T"
 
 
-# -- time and clients of one's own --------------------------------------------------------------
+# -- timeouts and custom HTTP clients --------------------------------------------------------------
 
 
 def test_a_timeout_is_kept_and_not_tried_again() -> None:

@@ -23,7 +23,7 @@ def nodes(logs: Logs, tmp_path: Path) -> Iterator[Nodes]:
 
 @pytest.fixture
 def proxy(logs: Logs) -> Iterator[Proxy]:
-    """The way to the database of those who take it."""
+    """A proxy in front of the database."""
     proxy = Proxy(logs.server.port)
     yield proxy
     proxy.close()

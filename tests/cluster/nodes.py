@@ -1,4 +1,4 @@
-"""Nodes for tests: real daemons with a data folder each and a log in common, and what became of their turns."""
+"""Nodes for tests: real daemons with a shared log, each with its own data directory."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Nodes:
 def states(node: Node) -> dict[str, str]:
     """What a node says about all of them."""
     listed: Sequence[dict[str, Any]] = done(node.client.get("/v1/nodes"))["nodes"]
-    return {one["name"]: one["state"] for one in listed}
+    return {node["name"]: node["state"] for node in listed}
 
 
 def wait_for_state(node: Node, name: str, state: str) -> None:

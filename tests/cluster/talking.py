@@ -75,10 +75,10 @@ def check(node: Node, session: str, talker: Talker) -> None:
     started = Counter(data["turn_id"] for data in of_type(events, "turn.started"))
     assert set(started.values()) == {1}
     assert talker.accepted.keys() <= started.keys()
-    said = Counter(
+    counts = Counter(
         data["item"]["content"][0]["text"]
         for data in of_type(events, "item.completed")
         if data["item"]["role"] == "user"
     )
-    assert set(said.values()) == {1}
+    assert set(counts.values()) == {1}
     assert violations(decode_event(msgspec.json.encode(event)) for event in events) == []

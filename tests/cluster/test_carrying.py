@@ -9,8 +9,8 @@ from tests.cluster.nodes import Node, Nodes, outcomes
 from tests.daemons import of_type, refusal, wait_until
 
 
-def said(events: list[dict[str, Any]]) -> str:
-    """What the agent said."""
+def reply_text(events: list[dict[str, Any]]) -> str:
+    """The agent's reply."""
     items = [data["item"] for data in of_type(events, "item.completed")]
     return " ".join(
         part["text"]
@@ -41,7 +41,7 @@ def test_a_replacement_with_an_empty_disk_resumes_the_conversation(nodes: Nodes)
     other = nodes.start("one", disk="another disk")
     answer = other.client.turn(session, "memory")
     assert outcomes(answer) == ["end_turn"]
-    assert "the word is plum" in said(answer)
+    assert "the word is plum" in reply_text(answer)
 
 
 def test_a_session_continues_on_another_node_and_comes_back(nodes: Nodes) -> None:
@@ -51,14 +51,14 @@ def test_a_session_continues_on_another_node_and_comes_back(nodes: Nodes) -> Non
     wait_until_carried(nodes, one, session, 1)
     one.kill()
     assert two.client.post("/v1/nodes/one/fence").status_code == 204
-    assert "the word is plum" in said(two.client.turn(session, "memory"))
+    assert "the word is plum" in reply_text(two.client.turn(session, "memory"))
     two.client.turn(session, "the second word is pear")
     wait_until_carried(nodes, two, session, 3)
     one.start()
     two.kill()
     assert one.client.post("/v1/nodes/two/fence").status_code == 204
     # What is on its own disk is older than what the other node has stored.
-    assert "the second word is pear" in said(one.client.turn(session, "memory"))
+    assert "the second word is pear" in reply_text(one.client.turn(session, "memory"))
 
 
 def test_a_conversation_that_lacks_a_finished_turn_is_not_resumed(nodes: Nodes) -> None:
@@ -78,7 +78,7 @@ def test_a_conversation_that_lacks_a_finished_turn_is_not_resumed(nodes: Nodes) 
     assert refusal(refused) == (409, "conflict")
     assert refused.json()["carriedTo"] == 1
     assert refused.json()["lastTurn"] == of_type(other.client.events(session), "turn.ended")[-1]["turn_id"]
-    assert "the word is plum" in said(other.client.turn(session, "memory", resume="carried"))
+    assert "the word is plum" in reply_text(other.client.turn(session, "memory", resume="carried"))
     # The machine has it now.
     assert outcomes(other.client.turn(session, "hello")) == ["end_turn"]
 
@@ -90,4 +90,4 @@ def test_a_drained_node_leaves_the_whole_conversation(nodes: Nodes) -> None:
     assert one.stop() == 0
     shutil.rmtree(one.data_dir)
     other = nodes.start("one", disk="another disk")
-    assert "the word is plum" in said(other.client.turn(session, "memory"))
+    assert "the word is plum" in reply_text(other.client.turn(session, "memory"))

@@ -189,7 +189,7 @@ def test_an_unfinished_copy_is_continued_and_opened_by_no_daemon(moves: Moves) -
         assert store.copied_from() is not None
     daemon = Daemon(moves.folder, "--no-token", "--database-url", moves.url)
     daemon.launch()
-    assert (daemon.ended(), "unfinished copy" in daemon.said()) == (1, True)
+    assert (daemon.ended(), "unfinished copy" in daemon.stderr()) == (1, True)
     assert moves.copy()["events"] == 4000
     with moves.stored() as store, closing(SqliteStore(moves.sqlite)) as source:
         assert everything(store) == everything(source)

@@ -97,5 +97,5 @@ def test_nothing_is_appended_to_a_log_that_lacks_acknowledged_events(pair: Pair,
     pair.fail_over()
     before = pair.replica.execute("SELECT count(*), max(position) FROM events")
     assert one.ended() == 1
-    assert "acknowledged" in one.said()
+    assert "acknowledged" in one.stderr()
     assert pair.replica.execute("SELECT count(*), max(position) FROM events") == before

@@ -1,4 +1,4 @@
-"""One log, several nodes: what becomes of sessions when nodes die, stop answering, come back or leave."""
+"""One log, several nodes: what happens to sessions when nodes die, stop answering, come back or leave."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_replacement_takes_the_name_when_the_lease_is_over(nodes: Nodes) -> No
     one.client.turn(session, "hello")
     other = nodes.new("one", disk="another disk")
     other.launch()
-    wait_until(lambda: "waiting" in other.said())
+    wait_until(lambda: "waiting" in other.stderr())
     one.kill()
     other.await_start()
     assert outcomes(other.client.turn(session, "hello", fresh=True)) == ["end_turn"]
@@ -91,7 +91,7 @@ def test_a_second_node_of_a_live_name_waits_and_fences_nobody(nodes: Nodes) -> N
     one = nodes.start("one")
     second = nodes.new("one", disk="another disk")
     second.launch()
-    wait_until(lambda: second.said().count("waiting") >= 2)
+    wait_until(lambda: second.stderr().count("waiting") >= 2)
     assert states(one) == {"one": "live"}
     assert second.stop() == 0
     session = one.client.create()
@@ -104,7 +104,7 @@ def test_a_node_that_leaves_is_replaced_at_once(nodes: Nodes) -> None:
     one.client.turn(session, "hello")
     assert one.stop() == 0
     other = nodes.start("one", "--lease-seconds", "600", disk="another disk")
-    assert "waiting" not in other.said()
+    assert "waiting" not in other.stderr()
     assert other.client.info(session)["state"] == "idle"
 
 
@@ -205,7 +205,7 @@ def test_a_log_that_went_back_stops_the_daemon(nodes: Nodes, logs: Logs) -> None
     refused = one.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
     assert refusal(refused) == (503, "unavailable")
     assert one.ended() == 1
-    assert "acknowledged" in one.said()
+    assert "acknowledged" in one.stderr()
     two = nodes.start("two")
     assert two.client.events(session) == before
 

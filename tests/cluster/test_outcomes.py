@@ -1,4 +1,4 @@
-"""What becomes of a write when its connection, its server or its disk fails."""
+"""What happens to a write when its connection, its server or its disk fails."""
 
 from __future__ import annotations
 

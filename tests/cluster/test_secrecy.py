@@ -34,6 +34,6 @@ def test_the_address_of_the_database_and_secrets_stay_with_the_daemon(nodes: Nod
     ]
     with nodes.log() as connection:
         commands = connection.execute("SELECT convert_from(request, 'UTF8') FROM commands").fetchall()
-    for text in (*shown, str(commands), one.said(), two.said()):
+    for text in (*shown, str(commands), one.stderr(), two.stderr()):
         assert PASSWORD not in text
         assert SECRET not in text

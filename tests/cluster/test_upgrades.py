@@ -64,4 +64,4 @@ def test_nodes_are_upgraded_one_by_one_and_back(nodes: Nodes, newer: dict[str, s
     refused = nodes.new("old", disk="two")
     refused.launch()
     assert refused.ended() == 1
-    assert "use a newer sandbox-agent" in refused.said()
+    assert "use a newer sandbox-agent" in refused.stderr()

@@ -63,10 +63,10 @@ class RunningEngine(StandIn):
         return super()._container(method, name, verb, query, body)
 
     def _volume(self, method: str, name: str) -> tuple[int, object]:
-        status, said = super()._volume(method, name)
+        status, body = super()._volume(method, name)
         if method == "DELETE" and status == 204:
             shutil.rmtree(self._folder / "volumes" / name, ignore_errors=True)
-        return status, said
+        return status, body
 
     def _inspected(self, name: str, container: Container) -> JSON:
         self.port = self._ports.get(name, 0)

@@ -80,7 +80,7 @@ def test_a_sandbox_without_a_name_is_gone_with_its_client(place: Place) -> None:
     asyncio.run(story())
 
 
-def test_a_daemon_that_does_not_start_is_told_and_leaves_nothing(place: Place) -> None:
+def test_a_daemon_that_does_not_start_is_reported_and_leaves_nothing(place: Place) -> None:
     for name in ("named", None):
         with (
             pytest.raises(DaemonNotStarted, match="shouting"),
@@ -111,7 +111,7 @@ def test_a_client_in_a_notebook_may_start_a_sandbox(place: Place) -> None:
     assert asyncio.run(cell()) == "ok"
 
 
-def test_wrong_usage_is_told(tmp_path: Path) -> None:
+def test_wrong_usage_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="give `sandbox`, too"):
         SandboxAgent.start(name="x")
     with pytest.raises(InvalidRequest, match="leave it out, or `sandbox`"):

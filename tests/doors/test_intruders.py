@@ -61,7 +61,7 @@ JSON = {"content-type": "application/json"}
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running(Daemon(tmp_path_factory.mktemp("intruders") / "data", "--no-token")) as daemon:
         yield daemon
-        assert "Traceback" not in daemon.said(), daemon.said()
+        assert "Traceback" not in daemon.stderr(), daemon.stderr()
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def _call(method: str, params: object, id: int) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-def test_every_made_up_request_of_an_editor_is_refused_where_it_hears_it(native: Client) -> None:
+def test_every_made_up_request_of_an_editor_is_refused_on_its_stream(native: Client) -> None:
     """On the stream of the connection: the session that it names may not exist."""
     editor = Editor(native)
     usual = {"sessionId": "nobody", "cwd": "relative", "mcpServers": [], "modeId": "x", "configId": "y"}

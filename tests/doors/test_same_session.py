@@ -85,9 +85,9 @@ def test_opencode_shows_what_the_events_say(daemon: Daemon, native: Client, tmp_
                 for request in list(watcher.screen.pending.values()):
                     asked += _answered(opencode, request)
                 watcher.until(lambda screen: not screen.pending)
-        said = natively(native.events(session))
-        assert in_opencode(opencode, session) == {**said, "asked": []}
-        assert asked == said["asked"]
+        expected = natively(native.events(session))
+        assert in_opencode(opencode, session) == {**expected, "asked": []}
+        assert asked == expected["asked"]
 
 
 def _answered(opencode: OpenCode, request: dict[str, Any]) -> list[str]:
@@ -132,20 +132,20 @@ def test_an_editor_shows_what_the_events_say(daemon: Daemon, native: Client, tmp
         for prompt in PROMPTS:
             editor.answer(editor.send_prompt(session, prompt))
         live = in_acp(editor)
-        said = natively(native.events(session))
-        assert live == said
+        expected = natively(native.events(session))
+        assert live == expected
     with acp_program("--agent", "mock", env=environ) as again:
         again.initialize(**FORMS)
         again.call("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
         # What was answered is not asked again.
-        assert in_acp(again) == {**said, "asked": []}
+        assert in_acp(again) == {**expected, "asked": []}
 
 
 UNASKED = ["markdown", "thinking", "tool 3", "parallel", "subagent", "flood 50 10"]
 """Prompts that need no answer."""
 
 
-def said_by_the_agent(events: list[dict[str, Any]]) -> list[str]:
+def agent_texts(events: list[dict[str, Any]]) -> list[str]:
     """Its messages in order, without thoughts and sub-agents."""
     items = [data["item"] for data in of_type(events, "item.completed")]
     calls = {item["item_id"] for item in items if item["kind"] == "tool_call"}
@@ -165,11 +165,14 @@ def test_openai_and_mcp_say_what_the_events_say(daemon: Daemon, native: Client, 
     native.sessions.append(session)
     events = native.events(session)
     paragraphs = [item["content"][0]["text"] for item in answered["output"] if item["type"] == "message"]
-    assert "".join(paragraphs) == "\n\n".join(said_by_the_agent(events))
+    assert "".join(paragraphs) == "\n\n".join(agent_texts(events))
     (ended,) = of_type(events, "turn.ended")
     assert answered["usage"]["output_tokens"] == ended["metadata"]["usage"]["output_tokens"]
     # The same turn, read by an MCP client.
     wait = {"name": "wait", "arguments": {"session_id": session, "turn_id": turn}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": wait}
-    told = native.post("/mcp", body, accept="application/json").json()["result"]["structuredContent"]
-    assert (told["text"], told["stop_reason"]) == ("".join(paragraphs), ended["metadata"]["stop_reason"])
+    content = native.post("/mcp", body, accept="application/json").json()["result"]["structuredContent"]
+    assert (content["text"], content["stop_reason"]) == (
+        "".join(paragraphs),
+        ended["metadata"]["stop_reason"],
+    )

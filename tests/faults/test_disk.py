@@ -74,7 +74,7 @@ def refuses(client: Client) -> bool:
 
 
 def fill_until_it_shows(client: Client, session: str, filler: Filler) -> None:
-    """SQLite has a little room of its own; send messages until the disk says no."""
+    """SQLite has some room left; send messages until the disk is full."""
     filler.fill()
 
     def is_refused() -> bool:
@@ -106,8 +106,8 @@ def test_a_full_disk_refuses_new_work_and_recovers_without_a_restart(daemon: Dae
     wait_until(lambda: not refuses(client))
     assert stop_reason(client.turn(session, "room again")) == "end_turn"
     assert refusal(client.get("/v1/sessions/more")) == (404, "session_not_found")
-    wait_until(lambda: "the log can be written again" in daemon.said())
-    assert "the log cannot be written" in daemon.said()
+    wait_until(lambda: "the log can be written again" in daemon.stderr())
+    assert "the log cannot be written" in daemon.stderr()
 
 
 @needs_namespaces
@@ -138,13 +138,13 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
     assert running_turn.stdout is not None
     assert running_turn.stdout.read(1)
     fill_until_it_shows(client, other, filler)
-    _, said = running_turn.communicate(timeout=SECONDS)
+    _, stderr = running_turn.communicate(timeout=SECONDS)
     refused = subprocess.run([*RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS)
     filler.empty()
     assert running_turn.returncode == refused.returncode == 1
-    assert said.splitlines()[-1] == "error: the daemon cannot write its log: database or disk is full"
+    assert stderr.splitlines()[-1] == "error: the daemon cannot write its log: database or disk is full"
     assert "the log cannot be written: database or disk is full" in refused.stderr
-    assert "Traceback" not in said + refused.stderr
+    assert "Traceback" not in stderr + refused.stderr
     wait_until(lambda: not refuses(client))
     assert client.post("/v1/sessions/run/cancel").status_code == 204
 
@@ -239,7 +239,7 @@ def test_a_disk_that_turns_read_only_refuses_new_work_and_recovers_without_a_res
 
 @needs_namespaces
 def test_a_start_on_a_read_only_file_system_is_a_clear_error(tmp_path: Path) -> None:
-    """And it starts where it stood once the file system is writable again."""
+    """It continues where it was once the file system is writable again."""
     data = tmp_path / "data"
     with running(Daemon(data)) as first, client_of(first) as client:
         client.turn(client.create(), "hello")
@@ -247,9 +247,9 @@ def test_a_start_on_a_read_only_file_system_is_a_clear_error(tmp_path: Path) -> 
     daemon = Daemon(data, inside=[*NAMESPACE, "sh", "-c", read_only])
     daemon.launch()
     assert daemon.ended() == 1
-    assert str(data) in daemon.said()
-    assert "ead-only" in daemon.said()
-    assert "Traceback" not in daemon.said()
+    assert str(data) in daemon.stderr()
+    assert "ead-only" in daemon.stderr()
+    assert "Traceback" not in daemon.stderr()
     with running(Daemon(data)) as again, client_of(again) as client:
         [known] = done(client.get("/v1/sessions"))["sessions"]
         assert texts(client.events(known["sessionId"])) == [
@@ -300,7 +300,7 @@ def test_a_deleted_log_is_reported_by_every_response(
         assert [refusal(answer) for answer in answers] == [(503, "unavailable")] * len(answers)
         assert all(words in answer.json()["detail"] for answer in answers)
         assert done(client.get("/v1/health"))["status"] == "ok"
-    assert "Traceback" not in daemon.said()
+    assert "Traceback" not in daemon.stderr()
 
 
 def test_a_log_that_was_moved_and_is_back_is_written_again(tmp_path: Path) -> None:
@@ -325,8 +325,8 @@ def test_a_start_without_the_file_of_a_log_is_a_clear_error(tmp_path: Path) -> N
         (data / "log.db").unlink()
         daemon.launch()
         assert daemon.ended() == 1
-        assert "log.db is gone, but log.db-wal beside it is not" in daemon.said()
-        assert "Traceback" not in daemon.said()
+        assert "log.db is gone, but log.db-wal beside it is not" in daemon.stderr()
+        assert "Traceback" not in daemon.stderr()
 
 
 def test_a_start_after_the_write_ahead_log_lost_its_end_is_a_clear_error(tmp_path: Path) -> None:
@@ -338,5 +338,5 @@ def test_a_start_after_the_write_ahead_log_lost_its_end_is_a_clear_error(tmp_pat
         wal_cut(data)
         daemon.launch()
         assert daemon.ended() == 1
-        assert "its end is lost" in daemon.said()
-        assert "Traceback" not in daemon.said()
+        assert "its end is lost" in daemon.stderr()
+        assert "Traceback" not in daemon.stderr()

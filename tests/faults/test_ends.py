@@ -130,7 +130,7 @@ def test_a_daemon_that_cannot_write_can_be_stopped(daemon: Daemon, client: Clien
     wait_until(lambda: not is_ready(client))
     assert daemon.stop() in (0, -signal.SIGTERM)
     assert gone_within([agent], 1) == []
-    assert "Traceback" not in daemon.said()
+    assert "Traceback" not in daemon.stderr()
     faults.refuse_writing(False)
     daemon.start()
     with client.follow(session) as reader:

@@ -35,14 +35,14 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 def shows_traceback(daemon: Daemon, error: str) -> None:
     def is_shown() -> bool:
-        before, found, _ = daemon.said().partition(error)
+        before, found, _ = daemon.stderr().partition(error)
         return bool(found) and "Traceback (most recent call last)" in before
 
     wait_until(is_shown)
 
 
 def until_turns_end(client: Client, session: str, turns: int) -> list[dict[str, Any]]:
-    """Readers may be sent away: they come back with what they have seen."""
+    """Readers may be disconnected: they reconnect after the last event they saw."""
     events: list[dict[str, Any]] = []
     while types(events).count("turn.ended") < turns:
         with client.follow(session, after=len(events)) as reader:

@@ -330,7 +330,7 @@ def test_what_even_the_guardian_could_not_end_is_swept_at_the_next_start(
             assert [pid for pid in pids if is_alive(pid)] == pids
     own_daemon.start()
     assert gone_within([agent, *pids], 2) == []
-    assert "that an earlier daemon left behind" in own_daemon.said()
+    assert "that an earlier daemon left behind" in own_daemon.stderr()
     assert texts(own_client.turn(session, "hi")) == ["You said: hi (message 2 of this conversation)"]
 
 
@@ -416,7 +416,7 @@ def test_a_line_without_end_is_an_event_and_the_turn_goes_on(client: Client) -> 
 # -- time ---------------------------------------------------------------------------------------
 
 
-def test_an_idle_agent_gives_its_memory_back_and_no_event_tells(tmp_path: Path) -> None:
+def test_an_idle_agent_is_stopped_without_an_event(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.2")
     with running(daemon), client_of(daemon) as client:
         session, agent = new_agent(client)

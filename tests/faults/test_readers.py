@@ -99,7 +99,7 @@ def test_a_reader_that_does_not_read_costs_next_to_nothing(tmp_path: Path, promp
 
 
 def wait_until_quiet(daemon: Daemon) -> None:
-    """Until it uses no time any more."""
+    """Wait until it uses no more CPU time."""
 
     def used() -> int:
         fields = Path(f"/proc/{daemon.pid}/stat").read_text().rpartition(")")[2].split()

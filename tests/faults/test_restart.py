@@ -153,7 +153,7 @@ def test_what_waited_in_the_queue_runs_after_a_restart(daemon: Daemon, client: C
 
 
 def test_a_message_that_was_acknowledged_is_not_lost(daemon: Daemon, client: Client) -> None:
-    """Kill it in the instant after each 202: every acknowledged message has a turn afterwards, and only one."""
+    """Kill it right after each 202: every acknowledged message has exactly one turn afterwards."""
     session = client.create()
     acknowledged = []
     for number in range(4):
@@ -306,7 +306,7 @@ def test_a_conversation_that_was_never_stored_starts_over(daemon: Daemon, client
     assert client.info(session)["nativeSessionId"] != lost
 
 
-def test_history_that_the_agent_tells_again_is_not_stored_twice(daemon: Daemon, client: Client) -> None:
+def test_history_that_the_agent_repeats_is_not_stored_twice(daemon: Daemon, client: Client) -> None:
     """The mock agent repeats its earlier answers whenever it is resumed."""
     session = client.create()
     client.turn(session, "one")
@@ -367,9 +367,9 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
         assert refusal(refused) == (500, "internal")
         assert texts(client.turn(other, "hi")) == ["You said: hi (message 1 of this conversation)"]
         reader.until_type("turn.ended")
-        cut.rest()  # it is sent away, and comes back
+        cut.rest()  # it is disconnected, and reconnects
     assert client.get("/v1/ready").status_code == 200
-    wait_until(lambda: "cannot be written" in daemon.said())
+    wait_until(lambda: "cannot be written" in daemon.stderr())
     events = client.turn(session, "hi")
     assert texts(events) == ["You said: hi (message 2 of this conversation)"]
     assert client.events(session)[in_the_way["sequence"] - 1] == in_the_way

@@ -12,20 +12,20 @@ from tests.daemons import Daemon, client_of, done, refusal, running
 
 
 def refused(daemon: Daemon) -> str:
-    """Start a daemon that must not start; what it says."""
+    """Start a daemon that must not start. Returns its stderr."""
     daemon.launch()
     assert daemon.ended() == 1
-    said = daemon.said()
-    assert "Traceback" not in said
-    assert "listening" not in said
-    return said
+    stderr = daemon.stderr()
+    assert "Traceback" not in stderr
+    assert "listening" not in stderr
+    return stderr
 
 
 def test_it_refuses_to_start_without_a_word_about_the_token(tmp_path: Path) -> None:
-    said = refused(Daemon(tmp_path / "data", "--log-level", "warning"))
-    assert "refusing to start without a token" in said
+    stderr = refused(Daemon(tmp_path / "data", "--log-level", "warning"))
+    assert "refusing to start without a token" in stderr
     for way_out in ("--token-file", "--token", "SANDBOX_AGENT_TOKEN", "--no-token"):
-        assert way_out in said
+        assert way_out in stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -51,19 +51,19 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
 def test_an_address_that_others_can_reach_is_not_served_without_a_token_by_mistake(
     tmp_path: Path, host: str
 ) -> None:
-    said = refused(Daemon(tmp_path / "data", "--no-token", "--host", host))
-    assert "without a token" in said
-    assert "--insecure-no-token" in said
+    stderr = refused(Daemon(tmp_path / "data", "--no-token", "--host", host))
+    assert "without a token" in stderr
+    assert "--insecure-no-token" in stderr
     with running(Daemon(tmp_path / "data", "--insecure-no-token", "--host", host)) as daemon:
         pass
-    assert "warning      no token: anyone who can reach this address can run code" in daemon.said()
+    assert "warning      no token: anyone who can reach this address can run code" in daemon.stderr()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.5", "::1"])
 def test_loopback_needs_no_token_with_no_token(tmp_path: Path, host: str) -> None:
     with running(Daemon(tmp_path / "data", "--no-token", "--host", host)) as daemon:
         pass
-    assert "warning" not in daemon.said()
+    assert "warning" not in daemon.stderr()
 
 
 @pytest.mark.parametrize("way", ["flag", "file", "variable"])
@@ -83,9 +83,9 @@ def test_a_token_comes_by_flag_file_or_variable(tmp_path: Path, way: str) -> Non
 
 def test_two_daemons_cannot_share_a_folder(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data")) as first, client_of(first) as client:
-        said = refused(Daemon(tmp_path / "data"))
-        assert f"another daemon (pid {first.pid}) uses {tmp_path / 'data'}" in said
-        assert "--data-dir" in said
+        stderr = refused(Daemon(tmp_path / "data"))
+        assert f"another daemon (pid {first.pid}) uses {tmp_path / 'data'}" in stderr
+        assert "--data-dir" in stderr
         assert done(client.get("/v1/ready")) == {"status": "ready"}
 
 
@@ -99,9 +99,9 @@ def test_a_folder_is_free_again_the_moment_its_daemon_is_killed(tmp_path: Path) 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = refused(Daemon(tmp_path / "data", "--no-token", "--port", str(port)))
-    assert f"127.0.0.1:{port}" in said
-    assert "--port 0" in said
+        stderr = refused(Daemon(tmp_path / "data", "--no-token", "--port", str(port)))
+    assert f"127.0.0.1:{port}" in stderr
+    assert "--port 0" in stderr
 
 
 def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
@@ -153,6 +153,6 @@ def test_a_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     database = apsw.Connection(str(tmp_path / "data" / "log.db"))
     database.pragma("user_version", 999)
     database.close()
-    said = refused(Daemon(tmp_path / "data"))
-    assert "schema 999" in said
-    assert "newer sandbox-agent" in said
+    stderr = refused(Daemon(tmp_path / "data"))
+    assert "schema 999" in stderr
+    assert "newer sandbox-agent" in stderr

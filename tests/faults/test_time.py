@@ -174,13 +174,13 @@ def stays_silent(client: Client, seconds: int) -> None:
         client.follow(session) as reader,
         client.reader(f"/v1/sessions/{session}/messages/stream", body=message) as stream,
     ):
-        for one in (reader, stream):
-            wait_patiently(one, seconds)
-            events = one.until_type("turn.ended")
+        for each in (reader, stream):
+            wait_patiently(each, seconds)
+            events = each.until_type("turn.ended")
             assert numbers(texts(events)[0]) == [0, 1]
             assert stop_reason(events) == "end_turn"
 
 
 def wait_patiently(reader: Reader, seconds: float) -> None:
-    """Pings come more often than that; a client that is less patient would only prove its own impatience."""
+    """Pings arrive more often than that, so a shorter timeout would only test the client."""
     reader.socket.settimeout(seconds + 20)

@@ -149,7 +149,7 @@ def test_no_hostile_path_shows_or_changes_anything_outside(trapped: Machine) -> 
     for hostile in HOSTILE:
         path = hostile.replace("{root}", str(trapped.root)).replace("{outside}", str(trapped.outside))
         path = path.replace("{data}", str(trapped.data)).replace("{root.name}", trapped.root.name)
-        told: list[str] = []
+        messages: list[str] = []
         for attempt in (
             lambda path=path: trapped.read(path).decode(),
             lambda path=path: str([entry.name for entry in entries.list_entries(roots, path)]),
@@ -163,10 +163,10 @@ def test_no_hostile_path_shows_or_changes_anything_outside(trapped: Machine) -> 
             ),
         ):
             try:
-                told.append(str(attempt()))
+                messages.append(str(attempt()))
             except (InvalidRequest, PermissionDenied):
                 continue
-        shown = " ".join(told)
+        shown = " ".join(messages)
         assert SECRET not in shown, path
         assert "secret.txt" not in shown, path
         assert "log.db" not in shown, path

@@ -32,8 +32,8 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", content: byt
 def archive(*entries: Entry) -> io.BytesIO:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for one in entries:
-            info, content = one if isinstance(one, tuple) else (one, b"")
+        for entry in entries:
+            info, content = entry if isinstance(entry, tuple) else (entry, b"")
             tar.addfile(info, io.BytesIO(content))
     return file
 

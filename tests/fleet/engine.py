@@ -211,9 +211,15 @@ def serving(stand_in: StandIn, socket: Path) -> Iterator[None]:
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            status, said = stand_in.answer(self.command, self.path, body)
-            is_archive = isinstance(said, bytes)
-            content = said if isinstance(said, bytes) else b"" if said is None else json.dumps(said).encode()
+            status, result = stand_in.answer(self.command, self.path, body)
+            is_archive = isinstance(result, bytes)
+            content = (
+                result
+                if isinstance(result, bytes)
+                else b""
+                if result is None
+                else json.dumps(result).encode()
+            )
             self.send_response(status)
             self.send_header("content-type", "application/x-tar" if is_archive else "application/json")
             if status not in (204, 304):

@@ -52,23 +52,25 @@ class FleetProgram:
             stderr=subprocess.PIPE,
             text=True,
         )
-        found = next(filter(None, (re.match(r"listening on (\S+)", line) for line in self._said())), None)
+        found = next(
+            filter(None, (re.match(r"listening on (\S+)", line) for line in self._read_lines())), None
+        )
         assert found is not None, "".join(self._lines)
         self.http = httpx2.Client(
             base_url=found[1], headers={"authorization": f"Bearer {TOKEN}"}, timeout=SECONDS
         )
-        # What it says later must not fill the pipe.
-        self._reader = threading.Thread(target=lambda: list(self._said()), daemon=True)
+        # Later output must not fill the pipe.
+        self._reader = threading.Thread(target=lambda: list(self._read_lines()), daemon=True)
         self._reader.start()
         return self
 
-    def _said(self) -> Iterator[str]:
+    def _read_lines(self) -> Iterator[str]:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self._lines.append(line)
             yield line
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         return "".join(self._lines)
 
     def kill(self) -> None:
@@ -128,7 +130,7 @@ class FleetProgram:
 
     def create(self, session_id: str, **settings: str) -> None:
         answer = self.http.post(f"/v1/sessions/{session_id}", json={"agent": "mock", **settings})
-        assert answer.status_code == 200, (answer.text, self.said())
+        assert answer.status_code == 200, (answer.text, self.stderr())
         assert answer.json()["healthy"], answer.text
 
     def turn(self, session_id: str, message: str) -> list[dict[str, Any]]:
@@ -136,7 +138,7 @@ class FleetProgram:
         path = f"/v1/sessions/{session_id}/messages/stream"
         with self.http.stream("POST", path, json={"message": message}) as stream:
             body = stream.read().decode()
-            assert stream.status_code == 200, (body, self.said())
+            assert stream.status_code == 200, (body, self.stderr())
         return [msgspec.json.decode(line[6:]) for line in body.splitlines() if line.startswith("data: {")]
 
 
@@ -144,7 +146,7 @@ def stop_reasons(events: Sequence[dict[str, Any]]) -> list[str]:
     return [event["data"]["metadata"]["stop_reason"] for event in events if event["type"] == "turn.ended"]
 
 
-def said(events: Sequence[dict[str, Any]]) -> str:
+def reply_text(events: Sequence[dict[str, Any]]) -> str:
     """The text of an agent."""
     return "".join(
         event["data"]["delta"]

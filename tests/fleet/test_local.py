@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.daemons import SECONDS, gone_within, refusal, wait_until
 from tests.fleet.conftest import NewFleet
-from tests.fleet.programs import NEVER, said, stop_reasons
+from tests.fleet.programs import NEVER, reply_text, stop_reasons
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -62,8 +62,8 @@ def test_files_and_terminals_of_a_sandbox_are_used_through_the_fleet(new_fleet: 
         terminal.send('{"type": "input", "data": "hello\\n"}')
         seen = b""
         while seen.count(b"hello") < 2:  # the echo of the terminal, and the answer of the program
-            said = terminal.recv(SECONDS)
-            seen += said if isinstance(said, bytes) else b""
+            output = terminal.recv(SECONDS)
+            seen += output if isinstance(output, bytes) else b""
 
 
 def test_an_idle_sandbox_ends_and_the_next_message_continues_its_conversation(new_fleet: NewFleet) -> None:
@@ -75,7 +75,7 @@ def test_an_idle_sandbox_ends_and_the_next_message_continues_its_conversation(ne
     before = fleet.http.get("/v1/sessions/demo/events").json()["events"]
     assert stop_reasons(before) == ["end_turn"]
     assert fleet.state("s-demo") == "stopped"
-    assert "message 2 of this conversation" in said(fleet.turn("demo", "again"))
+    assert "message 2 of this conversation" in reply_text(fleet.turn("demo", "again"))
 
 
 def test_a_dead_sandbox_is_replaced_and_goes_on_with_its_queue(new_fleet: NewFleet) -> None:

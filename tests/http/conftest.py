@@ -10,7 +10,7 @@ from tests.daemons import Client, Daemon, client_of, running
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    # Bound to where tests write: some send whatever comes to their mind.
+    # Bound to where tests write: some send arbitrary paths.
     root = str(tmp_path_factory.getbasetemp())
     with running(Daemon(tmp_path_factory.mktemp("http") / "data", "--no-token", "--fs-root", root)) as daemon:
         yield daemon

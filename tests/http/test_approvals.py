@@ -11,7 +11,7 @@ from tests.daemons import Client, Reader, done, of_type, refusal, results, stop_
 
 
 def ask(client: Client, session: str, reader: Reader, message: str) -> dict[str, Any]:
-    """Send a message and wait until it asks; what it asks."""
+    """Send a message and wait for its request. Returns the request."""
     client.send(session, message)
     event = reader.until(lambda event: event["type"] in ("permission.requested", "question.requested"))[-1]
     asked: dict[str, Any] = event["data"]
@@ -229,7 +229,7 @@ def test_accepted_edits_are_those_inside_the_directory_that_configure_nothing(
     session = client.create(permissionMode="acceptEdits", directory=str(inside))
     with client.follow(session) as reader:
         client.send(session, f"edit {path}")
-        # It is decided in the same breath as it is asked.
+        # The request and its resolution are written together.
         reader.until_type("permission.requested")
         if asks:
             [asked] = client.pending(session)
@@ -402,7 +402,7 @@ def test_any_other_answer_to_a_plan_rejects_it_and_is_feedback(client: Client, t
         asked = ask(client, session, reader, "plan")
         assert client.post(reply_path(session, asked), {"answers": [[text]]}).status_code == 204
         events = reader.until_type("turn.ended")
-    heard = f" ({text})" if text else ""
-    assert texts(events)[-1].endswith(f"The plan was not approved{heard}. I keep planning.")
+    suffix = f" ({text})" if text else ""
+    assert texts(events)[-1].endswith(f"The plan was not approved{suffix}. I keep planning.")
     info = client.info(session)
     assert (info["agentMode"], info["permissionMode"]) == ("plan", "plan")

@@ -12,7 +12,7 @@ from tests.daemons import Client, Daemon, client_of, done, refusal, running, wai
 
 @pytest.fixture
 def short_lived(tmp_path: Path) -> Iterator[Client]:
-    """A daemon that lets an agent go as soon as it has nothing to do."""
+    """A daemon that stops an agent as soon as it is idle."""
     daemon = Daemon(tmp_path / "data", "--no-token", "--idle-seconds", "0.2")
     with running(daemon), client_of(daemon) as client:
         yield client
@@ -39,11 +39,11 @@ def test_a_session_that_is_looked_at_is_not_loaded(short_lived: Client) -> None:
     short_lived.turn(session, "hi")
     assert short_lived.post(f"/v1/sessions/{ended}/terminate").status_code == 204
     wait_until(lambda: count(short_lived, "sessions_loaded") == 0)
-    for one in (session, ended):
-        path = f"/v1/sessions/{one}"
+    for each in (session, ended):
+        path = f"/v1/sessions/{each}"
         for what in ("", "/events", "/queue", "/permissions", "/questions"):
             done(short_lived.get(path + what))
-        with short_lived.follow(one) as reader:
+        with short_lived.follow(each) as reader:
             next(reader.events())
         assert count(short_lived, "sessions_loaded") == 0
     wait_until(lambda: count(short_lived, "readers") == 0)

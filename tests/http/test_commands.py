@@ -45,9 +45,9 @@ def test_a_command_is_a_turn_with_its_own_text(client: Client) -> None:
     session = client.create()
     events = run(client, session, "commands/echo", {"arguments": "two words"})
     assert texts(events) == ["two words"]
-    said = [event["data"]["item"] for event in events if event["type"] == "item.completed"]
-    assert said[0]["role"] == "user"
-    assert said[0]["content"][0]["text"] == "/echo two words"
+    items = [event["data"]["item"] for event in events if event["type"] == "item.completed"]
+    assert items[0]["role"] == "user"
+    assert items[0]["content"][0]["text"] == "/echo two words"
 
 
 def test_a_session_is_compacted_in_a_turn(client: Client) -> None:

@@ -56,9 +56,9 @@ def look(client: Client, path: str, **query: object) -> Any:
 
 
 def problem(response: Any) -> tuple[int, str, str | None]:
-    told = response.json()
-    assert told["status"] == response.status_code
-    return told["status"], told["code"], told.get("field")
+    problem = response.json()
+    assert problem["status"] == response.status_code
+    return problem["status"], problem["code"], problem.get("field")
 
 
 # -- the published client -------------------------------------------------------------------------
@@ -77,9 +77,9 @@ def test_every_desktop_method_of_the_published_client_works(own_daemon: Daemon, 
     assert ran.returncode == 0, ran.stderr
     invalid = [400, "desktop_invalid_action", "desktop_invalid_action"]
     size = {"width": 800, "height": 600, "dpi": 96}
-    said = json.loads(ran.stdout)
-    clicked = said.pop("clicked")
-    assert said == {
+    results = json.loads(ran.stdout)
+    clicked = results.pop("clicked")
+    assert results == {
         "inactive": {"state": "inactive"},
         "early": [409, "desktop_runtime_inactive", "desktop_runtime_inactive", None],
         "zero": [*invalid, "width"],

@@ -295,7 +295,7 @@ def test_a_stream_that_fails_in_its_middle_is_cut_off_and_logged_once(tmp_path: 
             list(reader.frames())
         client.close()
         daemon.stop()
-        logged = [line for line in daemon.said().splitlines() if '"level":"error"' in line]
+        logged = [line for line in daemon.stderr().splitlines() if '"level":"error"' in line]
         assert len(logged) == 1
         assert f"GET /v1/sessions/{session}/events/sse failed" in logged[0]
         assert "no such table: events" in logged[0]
@@ -351,21 +351,21 @@ def test_an_offset_beyond_the_whole_log_is_a_conflict(client: Client) -> None:
     assert refusal(client.get("/v1/events/sse", offset=2**40)) == (409, "conflict")
 
 
-def test_the_stream_of_all_tells_what_becomes_of_sessions(client: Client) -> None:
+def test_the_stream_of_all_reports_updates_of_sessions(client: Client) -> None:
     with client.reader("/v1/events/sse") as reader:
         frames = reader.frames()
 
         def news(state: str, **wanted: object) -> dict[str, Any]:
-            """The next news of our session with this state."""
+            """The next update of our session with this state."""
             for frame in frames:
                 if frame.fields.get("event") == "session":
-                    told: dict[str, Any] = frame.data
+                    event: dict[str, Any] = frame.data
                     if (
-                        told["sessionId"] == session
-                        and told["state"] == state
-                        and wanted.items() <= told.items()
+                        event["sessionId"] == session
+                        and event["state"] == state
+                        and wanted.items() <= event.items()
                     ):
-                        return told
+                        return event
             raise AssertionError("the stream ended")
 
         session = client.create(title="First")

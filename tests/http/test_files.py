@@ -81,7 +81,7 @@ def test_a_file_is_sent_so_that_no_browser_runs_it(fs: Bound) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "content", "told"),
+    ("asked", "status", "content", "content_range"),
     [
         ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
         ("bytes=8-", 206, b"89", "bytes 8-9/10"),
@@ -95,12 +95,12 @@ def test_a_file_is_sent_so_that_no_browser_runs_it(fs: Bound) -> None:
     ],
 )
 def test_a_range_is_what_was_asked_for(
-    fs: Bound, asked: str, status: int, content: bytes, told: str | None
+    fs: Bound, asked: str, status: int, content: bytes, content_range: str | None
 ) -> None:
     fs.write("digits", b"0123456789")
     answer = fs.read("digits", range=asked)
     assert (answer.status_code, answer.content) == (status, content)
-    assert answer.headers.get("content-range") == told
+    assert answer.headers.get("content-range") == content_range
 
 
 @pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
@@ -373,8 +373,8 @@ def test_changes_are_streamed_as_they_happen(fs: Bound) -> None:
         frames = (frame.data for frame in reader.frames() if "data" in frame.fields)
 
         def next_change() -> tuple[str, str, str]:
-            told = next(frames)
-            return os.path.relpath(told["path"], fs.root), told["change"], told["entryType"]
+            frame = next(frames)
+            return os.path.relpath(frame["path"], fs.root), frame["change"], frame["entryType"]
 
         (fs.root / "sub" / "new").touch()
         assert next_change() == ("sub/new", "created", "file")
@@ -408,4 +408,4 @@ def test_a_setting_that_cannot_be_is_refused_at_the_start(tmp_path: Path, flags:
     daemon = Daemon(tmp_path / "data", "--no-token", *flags)
     daemon.launch()
     assert daemon.ended() != 0
-    assert flags[0] in daemon.said()
+    assert flags[0] in daemon.stderr()

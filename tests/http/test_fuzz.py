@@ -47,7 +47,7 @@ _not_ours_to_fuzz = {"authorization", "x-sandbox-token", "host"}
 
 @pytest.fixture(scope="module")
 def http() -> Iterator[httpx2.Client]:
-    """One for all requests: to make one costs more than to send a request with it."""
+    """One for all requests: creating one costs more than a request."""
     with httpx2.Client(timeout=SECONDS, trust_env=False) as http:
         yield http
 
@@ -57,7 +57,7 @@ def http() -> Iterator[httpx2.Client]:
 def test_made_up_requests_get_the_answers_that_are_described(
     client: Client, http: httpx2.Client, name: str
 ) -> None:
-    """Whatever is sent, good or bad: never a failure of ours, and always an answer of the described shape."""
+    """Valid or not, no request causes an internal error, and every response has the described shape."""
     row = OPERATIONS[name]
     operation = _described[row.path][row.method]
     cases = operation.as_strategy()
@@ -199,6 +199,6 @@ def test_no_native_line_breaks_the_rules(lines: list[Any]) -> None:
         {"dir": "exit", "t": 4, "msg": {"returncode": 0}},
     ]
     events = [
-        one.event for one in translate(AGENTS["mock"], [json.dumps(line).encode() for line in recorded])
+        each.event for each in translate(AGENTS["mock"], [json.dumps(line).encode() for line in recorded])
     ]
     assert [rule for rule in violations(events) if "agent.unparsed" not in rule] == []

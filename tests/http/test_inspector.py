@@ -132,7 +132,7 @@ def test_a_page_that_may_call_us_can_read_that_the_host_is_wrong(tmp_path: Path)
 
 
 def test_the_daemon_tells_the_pages_address(locked: Daemon) -> None:
-    assert f"inspector    http://127.0.0.1:{locked.port}/ui/\n" in locked.said()
+    assert f"inspector    http://127.0.0.1:{locked.port}/ui/\n" in locked.stderr()
 
 
 def test_a_page_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:

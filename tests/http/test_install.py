@@ -81,9 +81,7 @@ def test_an_agent_is_installed_and_then_is_there(site: Site, start: Start, tmp_p
         }
 
 
-def test_a_program_that_nobody_can_fetch_is_there_though_it_tells_no_version(
-    start: Start, tmp_path: Path
-) -> None:
+def test_a_program_without_a_download_is_used_even_without_a_version(start: Start, tmp_path: Path) -> None:
     own = tmp_path / "own-agent"
     own.write_text("#!/bin/sh\nexit 1\n")
     own.chmod(0o700)
@@ -188,7 +186,7 @@ def test_the_daemon_stops_in_the_middle_of_a_download(site: Site, start: Start, 
 
 
 def started_version(client: Client, session: str, **settings: object) -> str:
-    """Create a session of an agent that does nothing; the version that its first event tells."""
+    """Create a session of an agent that does nothing. Returns the version in its first event."""
     answer = done(client.post(f"/v1/sessions/{session}", {"agent": "claude", **settings}))
     client.sessions.append(session)
     assert (answer["healthy"], answer["error"]["exitCode"]) == (False, 7)
@@ -207,7 +205,7 @@ def test_a_session_installs_its_agent_and_the_version_it_names(
             name: started_version(client, name, agentVersion=version) for name, version in asked.items()
         }
         assert versions == {"a": "2.1.325", "b": "2.0.0", "c": "2.2.0", "d": "2.1.325"}
-        # What a session wants for itself is not what others get.
+        # A version chosen for one session does not become the default.
         link = tmp_path / "data" / LINK
         assert os.readlink(link) == "../agents/claude/2.1.325/claude"
     assert sorted(os.listdir(tmp_path / "data" / "agents" / "claude")) == ["2.0.0", "2.1.325", "2.2.0"]

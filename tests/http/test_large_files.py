@@ -24,7 +24,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def memory(daemon: Daemon) -> float:
-    """The most that it has had, in MiB."""
+    """Its peak memory in MiB."""
     status = Path(f"/proc/{daemon.pid}/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 

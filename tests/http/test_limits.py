@@ -44,9 +44,9 @@ def test_a_budget_of_three_cents_stops_an_agent_that_spends_one_cent_a_call(clie
     events = client.turn(session, "spend 10")
     assert stop_reason(events) == "limit"
     assert len(texts(events)) in (3, 4)
-    [told] = statuses(events, "limit")
-    assert (told["limit"], told["value"]) == ("maxCostUsd", 0.03)
-    assert 0.03 <= told["used"] < 0.05
+    [status] = statuses(events, "limit")
+    assert (status["limit"], status["value"]) == ("maxCostUsd", 0.03)
+    assert 0.03 <= status["used"] < 0.05
 
 
 def test_an_agent_that_reports_its_cost_at_the_end_is_stopped_after_the_turn(client: Client) -> None:

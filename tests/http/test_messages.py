@@ -150,8 +150,8 @@ def test_a_stream_of_a_message_that_never_runs_ends(client: Client, end: str) ->
                 client.delete(f"/v1/sessions/{session}/queue/{waiting['turnId']}")
             else:
                 client.post(f"/v1/sessions/{session}/terminate")
-            told = statuses([frame.data for frame in reader.events()], "queue")
-    assert told == [{"turn_id": waiting["turnId"], "state": "withdrawn"}]
+            updates = statuses([frame.data for frame in reader.events()], "queue")
+    assert updates == [{"turn_id": waiting["turnId"], "state": "withdrawn"}]
 
 
 @pytest.mark.parametrize("form", ["messages", "messages/stream"])

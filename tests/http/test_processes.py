@@ -52,13 +52,13 @@ def written(client: Client, id: str, **query: object) -> str:
     return b"".join(base64.b64decode(entry["data"]) for entry in entries).decode()
 
 
-def said(client: Client, id: str, text: str) -> None:
+def wait_for_output(client: Client, id: str, text: str) -> None:
     wait_until(lambda: text in written(client, id))
 
 
-def test_a_process_lives_says_and_ends(client: Client) -> None:
+def test_a_process_starts_prints_and_exits(client: Client) -> None:
     made = create(client, "echo $A from $PWD; read line; echo $line >&2; exit 3", cwd="/tmp", env={"A": "hi"})
-    said(client, made["id"], "hi from /tmp\n")
+    wait_for_output(client, made["id"], "hi from /tmp\n")
     assert done(client.post(f"/v1/processes/{made['id']}/input", {"data": "bye\n", "encoding": "utf8"}))
     info = ended(client, made["id"])
     assert info.items() >= {"exitCode": 3, "endedBy": "exit", "cwd": "/tmp"}.items()
@@ -80,8 +80,8 @@ def test_input_can_end(client: Client) -> None:
     done(client.post(f"/v1/processes/{made['id']}/input", {"data": "12345", "encoding": "text", "eof": True}))
     assert ended(client, made["id"])["exitCode"] == 0
     assert written(client, made["id"]) == "5\n"
-    told = client.post(f"/v1/processes/{made['id']}/input", {"data": "", "encoding": "text"})
-    assert refusal(told) == (409, "conflict")
+    answer = client.post(f"/v1/processes/{made['id']}/input", {"data": "", "encoding": "text"})
+    assert refusal(answer) == (409, "conflict")
 
 
 def test_a_program_that_does_not_read_delays_no_other(client: Client) -> None:
@@ -99,7 +99,7 @@ def test_a_program_that_does_not_read_delays_no_other(client: Client) -> None:
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_nothing_below_a_process_outlives_it(client: Client, how: str) -> None:
     made = create(client, FAMILY + "wait")
-    said(client, made["id"], "ready")
+    wait_for_output(client, made["id"], "ready")
     pid = made["pid"]
     guardian = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     wait_until(lambda: len(descendants(guardian)) >= 6)
@@ -110,7 +110,7 @@ def test_nothing_below_a_process_outlives_it(client: Client, how: str) -> None:
 
 def test_background_processes_end_with_their_program(client: Client) -> None:
     made = create(client, FAMILY + "read line")
-    said(client, made["id"], "ready")
+    wait_for_output(client, made["id"], "ready")
     guardian = int(Path(f"/proc/{made['pid']}/stat").read_text().rpartition(")")[2].split()[1])
     below = descendants(guardian)
     done(client.post(f"/v1/processes/{made['id']}/input", {"data": "", "eof": True}))
@@ -165,7 +165,7 @@ def test_an_impossible_request_is_refused_by_field(client: Client, path: str, ca
     ]
 
 
-def test_the_list_tells_what_each_uses(client: Client) -> None:
+def test_the_list_shows_the_usage_of_each_process(client: Client) -> None:
     made = create(client, "python3 -c 'x = bytearray(50_000_000)\nwhile True: pass' & wait")
 
     def used() -> dict[str, Any]:
@@ -256,7 +256,7 @@ def test_limits_and_records_outlive_a_kill_and_processes_do_not(own: Callable[..
     over = ended(client, create(client, "echo over; exit 4")["id"])
     deleted = ended(client, create(client, "true")["id"])
     runs = create(client, FAMILY + "wait")
-    said(client, runs["id"], "ready")
+    wait_for_output(client, runs["id"], "ready")
     create(client, "cat")
     assert refusal(client.post("/v1/processes", shell("true"))) == (409, "conflict")
     assert done(client.post("/v1/processes/run", shell("true")))["exitCode"] == 0
@@ -287,7 +287,7 @@ def test_limits_and_records_outlive_a_kill_and_processes_do_not(own: Callable[..
 def test_a_daemon_that_stops_ends_processes_and_says_so(own: Callable[..., Client]) -> None:
     client = own()
     made = create(client, "echo ready; sleep 60", tty=True)
-    said(client, made["id"], "ready")
+    wait_for_output(client, made["id"], "ready")
     with client.reader(f"/v1/processes/{made['id']}/logs?follow=true") as reader:
         assert client.daemon.stop() == 0
         frames = [frame for frame in reader.frames() if frame.fields.get("event") == "end"]

@@ -45,11 +45,11 @@ def test_every_process_method_of_the_published_client_works(own_daemon: Daemon) 
         "maxLogBytesPerProcess": 10 << 20,
         "maxInputBytesPerRequest": 64 << 10,
     }
-    said = json.loads(done.stdout)
-    for ran in (said["run"], said["cut"], said["late"]):
+    results = json.loads(done.stdout)
+    for ran in (results["run"], results["cut"], results["late"]):
         assert ran.pop("durationMs") >= 0
     assert (
-        said.pop("made").items()
+        results.pop("made").items()
         >= {
             "id": "proc_1",
             "status": "running",
@@ -61,7 +61,7 @@ def test_every_process_method_of_the_published_client_works(own_daemon: Daemon) 
             "pid": "number",
         }.items()
     )
-    assert said == {
+    assert results == {
         "config": usual,
         "clamped": {**usual, "defaultRunTimeoutMs": 300_000},
         "zero": [400, "invalid_request", "maxOutputBytes"],
@@ -120,13 +120,13 @@ def test_every_session_method_of_the_published_client_works(own_daemon: Daemon) 
     command = ["node", str(script), str(CLIENT), endpoint, TOKEN, str(own_daemon.work_dir)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert session_methods() - set(said.pop("called")) == set()
-    sessions = {*said.pop("ids"), said.pop("resumedId")}
+    results = json.loads(done.stdout)
+    assert session_methods() - set(results.pop("called")) == set()
+    sessions = {*results.pop("ids"), results.pop("resumedId")}
     with client_of(own_daemon, TOKEN) as native:
         native.sessions += sessions
         assert {session["sessionId"] for session in native.get("/v1/sessions").json()["sessions"]} == sessions
-    assert said == {
+    assert results == {
         "agents": True,
         "options": ["mode", "model", "thought_level", "_permission_mode"],
         "mode": "plan",

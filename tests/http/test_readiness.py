@@ -13,6 +13,6 @@ def test_a_service_manager_is_told_when_the_daemon_is_ready_and_when_it_stops(tm
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(SECONDS)
         with running(Daemon(tmp_path / "data", env={"NOTIFY_SOCKET": str(tmp_path / "notify")})):
-            told = [manager.recv(100)]
-        told.append(manager.recv(100))
-    assert told == [b"READY=1", b"STOPPING=1"]
+            states = [manager.recv(100)]
+        states.append(manager.recv(100))
+    assert states == [b"READY=1", b"STOPPING=1"]

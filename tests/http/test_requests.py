@@ -15,7 +15,7 @@ from sandbox_agent.ops import OPERATIONS, Operation
 
 
 def exchange(daemon: Daemon, request: bytes) -> bytes:
-    """Say something to the daemon's socket that no client library would; everything it answers until it is done."""
+    """Send raw bytes that no client library would send. Returns the whole response."""
     with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -155,7 +155,7 @@ def test_an_unknown_field_is_refused_by_its_name(client: Client, operation: Oper
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "field", "told"),
+    ("path", "body", "field", "message"),
     [
         ("", {}, "agent", "Object missing required field `agent`"),
         ("", {"agent": 7}, "agent", "`agent`: expected `str`, got `int`"),
@@ -170,10 +170,10 @@ def test_an_unknown_field_is_refused_by_its_name(client: Client, operation: Oper
     ],
 )
 def test_a_bad_value_is_refused_by_the_name_of_its_field(
-    client: Client, path: str, body: dict[str, object], field: str, told: str
+    client: Client, path: str, body: dict[str, object], field: str, message: str
 ) -> None:
     answer = client.post(f"/v1/sessions{path}", body).json()
-    assert (answer["field"], answer["detail"]) == (field, told)
+    assert (answer["field"], answer["detail"]) == (field, message)
 
 
 def test_a_large_body_is_refused_before_it_is_read(daemon: Daemon) -> None:

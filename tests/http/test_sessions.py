@@ -51,7 +51,7 @@ def test_a_session_without_a_name_gets_one(client: Client) -> None:
     assert answer["healthy"] is True
 
 
-def test_the_first_event_tells_the_settings(client: Client, tmp_path: Path) -> None:
+def test_the_first_event_shows_the_settings(client: Client, tmp_path: Path) -> None:
     session = client.create(
         model="mock-2",
         variant="high",

@@ -20,7 +20,7 @@ CAPABILITIES = set(
 )
 
 
-def test_health_tells_the_version(client: Client) -> None:
+def test_health_returns_the_version(client: Client) -> None:
     assert done(client.get("/v1/health")) == {"status": "ok", "version": __version__}
 
 
@@ -123,7 +123,7 @@ def test_an_agent_that_is_not_there_has_no_list(client: Client, what: str) -> No
     assert refusal(client.get(f"/v1/agents/nobody/{what}")) == (400, "unsupported_agent")
 
 
-def test_installing_what_is_there_says_so(client: Client) -> None:
+def test_installing_an_installed_agent_says_so(client: Client) -> None:
     answer = done(client.post("/v1/agents/mock/install", {}))
     assert answer.pop("path")
     assert answer == {"alreadyInstalled": True, "version": __version__, "source": "built-in"}

@@ -29,7 +29,7 @@ def look(client: Client, id: str, query: str = "", **options: Any) -> ClientConn
 
 
 class Screen:
-    """What one of those who look has seen."""
+    """What one viewer has seen."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -45,11 +45,11 @@ class Screen:
             self._take(self._socket.recv(SECONDS))
         return found[-1]
 
-    def _take(self, said: str | bytes) -> None:
-        if isinstance(said, bytes):
-            self.text += said
+    def _take(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            self.text += message
         else:
-            self.frames.append(json.loads(said))
+            self.frames.append(json.loads(message))
 
     def type(self, text: str) -> None:
         self._socket.send(json.dumps({"type": "input", "data": text}))
@@ -172,7 +172,7 @@ def test_a_viewer_without_permission_is_refused_at_the_upgrade(tmp_path: Path) -
         assert refusal(client.get(f"/v1/processes/{id}/terminal/ws")) == (400, "invalid_request")
         client.close()
         daemon.stop()
-        assert TOKEN not in daemon.said()
+        assert TOKEN not in daemon.stderr()
 
 
 def test_an_upgrade_elsewhere_is_a_request_like_any_other(client: Client) -> None:

@@ -29,7 +29,7 @@ def missing() -> str | None:
 
 
 class BrowserReport:
-    """One loud line about tests that were left out; with `CI` set, that is a failure."""
+    """Reports skipped tests in one line; with `CI` set, that is a failure."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""Getting in, and being told why not."""
+"""Connecting, and the reasons shown when it fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def connect(page: Page, endpoint: str, token: str = "") -> None:
     page.get_by_role("button", name="Connect").click()
 
 
-def is_told(page: Page, words: str) -> None:
+def expect_alert(page: Page, words: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text(words)
 
 
@@ -58,7 +58,7 @@ def test_the_token_of_the_address_is_taken_and_leaves_the_address_bar(page: Page
 
 def test_the_printed_address_may_be_pasted_where_the_page_is_open(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
-    is_told(page, "It needs a token")
+    expect_alert(page, "It needs a token")
     page.goto(f"{address(locked)}/ui/#token=secret%2Btoken%2Bof%2B16")
     is_in(page)
     assert page.url == f"{address(locked)}/ui/"
@@ -70,7 +70,7 @@ def test_a_link_in_a_new_tab_needs_no_token_again(
     link = f"{address(locked)}/ui/#/sessions/any"
     stranger = new_page()
     stranger.goto(link)
-    is_told(stranger, "It needs a token")
+    expect_alert(stranger, "It needs a token")
     page.goto(f"{address(locked)}/ui/#token=secret%2Btoken%2Bof%2B16")
     is_in(page)
     tab = new_page()
@@ -80,16 +80,16 @@ def test_a_link_in_a_new_tab_needs_no_token_again(
     page.get_by_role("menuitem", name="Disconnect").click()
     tab.close()
     stranger.reload()
-    is_told(stranger, "It needs a token")
+    expect_alert(stranger, "It needs a token")
 
 
 def test_a_missing_token_and_a_wrong_one_get_different_messages(page: Page, locked: Daemon) -> None:
     page.goto(f"{address(locked)}/ui/")
-    is_told(page, "It needs a token")
+    expect_alert(page, "It needs a token")
     page.get_by_label("Token").fill("wrong")
     page.get_by_label("Endpoint").fill(f"{address(locked)}/")
     page.get_by_label("Endpoint").press("Enter")
-    is_told(page, "The token is wrong")
+    expect_alert(page, "The token is wrong")
     expect(page.get_by_label("Token")).to_have_value("wrong")
     expect(page.get_by_label("Endpoint")).to_be_focused()
     connect(page, address(locked), TOKEN)
@@ -99,10 +99,10 @@ def test_a_missing_token_and_a_wrong_one_get_different_messages(page: Page, lock
 def test_nothing_that_answers_is_not_running(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     page.get_by_role("button", name="Connect").click()
-    is_told(page, "Nothing answers at this address")
+    expect_alert(page, "Nothing answers at this address")
     page.get_by_label("Endpoint").fill("127.0.0.1:10")
     page.get_by_label("Endpoint").press("Enter")
-    is_told(page, "No daemon listens at http://127.0.0.1:10")
+    expect_alert(page, "No daemon listens at http://127.0.0.1:10")
     expect(page.get_by_label("Endpoint")).to_be_focused()
 
 
@@ -114,8 +114,8 @@ def test_a_page_from_another_origin_is_refused_with_the_flag_that_allows_it(
     page.get_by_role("button", name="Menu", exact=True).click()
     page.get_by_role("menuitem", name="Disconnect").click()
     connect(page, address(locked), TOKEN)
-    is_told(page, "The daemon does not allow this page (CORS)")
-    is_told(page, f"--cors-allow-origin {address(daemon, 'localhost')}")
+    expect_alert(page, "The daemon does not allow this page (CORS)")
+    expect_alert(page, f"--cors-allow-origin {address(daemon, 'localhost')}")
     # The browser says it, too.
     assert [text for text in complaints if "blocked by CORS policy" not in text] == []
     complaints.clear()
@@ -133,8 +133,8 @@ def test_a_page_that_may_call_a_remote_daemon_works_on_it(
         page.get_by_role("button", name="Menu", exact=True).click()
         page.get_by_role("menuitem", name="Disconnect").click()
         connect(page, connect_host, TOKEN)
-        is_told(page, "does not answer to this host name (421)")
-        is_told(page, "--allow-host agents.example")
+        expect_alert(page, "does not answer to this host name (421)")
+        expect_alert(page, "--allow-host agents.example")
 
 
 def test_a_token_never_goes_to_an_address_of_the_link_unasked(
@@ -155,7 +155,7 @@ def test_a_token_never_goes_to_an_address_of_the_link_unasked(
 def test_what_was_sent_to_another_address_keeps_it_in_the_log(page: Page, daemon: Daemon) -> None:
     page.goto(f"{address(daemon)}/ui/#endpoint=http://127.0.0.1:9")
     page.get_by_role("button", name="Connect").click()
-    is_told(page, "Nothing answers at this address")
+    expect_alert(page, "Nothing answers at this address")
     connect(page, address(daemon))
     is_in(page)
     page.keyboard.press("Alt+d")
@@ -183,4 +183,4 @@ def test_a_token_that_no_longer_holds_leads_back_to_the_door(
         daemon.stop()
         daemon.flags = ("--token", "the-second-of-two-tokens", "--port", str(daemon.port))
         daemon.start()
-        is_told(page, "The token is wrong")
+        expect_alert(page, "The token is wrong")

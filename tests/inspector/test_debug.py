@@ -1,4 +1,4 @@
-"""The debug panel: what lies behind the page."""
+"""The debug panel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_events_are_filtered_by_type_and_by_text(window: Window, session: str, c
 def test_an_event_is_shown_beside_its_native_payload_and_has_a_link(
     window: Window, session: str, client: Client
 ) -> None:
-    [event] = [one for one in client.events(session, include_raw="true") if one["type"] == "turn.ended"]
+    [event] = [each for each in client.events(session, include_raw="true") if each["type"] == "turn.ended"]
     panel(window).get_by_role("button", name="turn.ended").click()
     expect(panel(window).get_by_label("Universal", exact=True)).to_contain_text(event["event_id"])
     shown = panel(window).get_by_label("Native", exact=True)
@@ -140,7 +140,7 @@ def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Wind
     )
 
 
-def test_the_connection_says_to_whom_and_since_when(window: Window, session: str) -> None:
+def test_the_connection_tab_shows_the_endpoint(window: Window, session: str) -> None:
     panel(window).get_by_role("tab", name="Connection").click()
     expect(panel(window)).to_contain_text(window.address.removesuffix("/ui/"))
     expect(panel(window)).to_contain_text("live")

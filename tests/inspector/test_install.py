@@ -1,4 +1,4 @@
-"""An agent is installed from the page, which says how far it is."""
+"""An agent is installed from the page, which shows the progress."""
 
 from __future__ import annotations
 

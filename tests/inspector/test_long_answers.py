@@ -12,7 +12,7 @@ from tests.daemons import Client
 
 from .window import Window
 
-# Of everything a bit; without empty lines in the end, so that nothing but its length cuts the rest.
+# A bit of everything; no empty lines at the end, so that only the length splits the rest.
 MARKDOWN = (
     "Some **bold** words, a `code` span and a [link](https://example.com) that go on for a while.\n\n"
     "- one item\n- another\n\n```python\ndef f(x):\n    return x + 1\n```\n\n"

@@ -32,7 +32,7 @@ def tab(window: Window, name: str, session: str) -> Locator:
 
 
 def until(window: Window, holds: Callable[[], bool]) -> None:
-    """Ask again and again, while the browser goes on."""
+    """Poll while the browser keeps running."""
     deadline = time.monotonic() + SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it never happened"

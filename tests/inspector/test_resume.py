@@ -14,7 +14,7 @@ ALL_SEQUENCES = "[...document.querySelectorAll('.eventSequence')].map(e => Numbe
 
 
 def text_of(client: Client, session: str) -> str:
-    """What the agent said in its last message, as the log has it."""
+    """The agent's last message in the log."""
     messages = [
         event["data"]["item"]["content"][0]["text"]
         for event in client.events(session)

@@ -59,7 +59,7 @@ def test_a_session_is_made_with_what_was_chosen(window: Window, client: Client) 
     assert body["env"] == {"GREETING": "hello there"}
     expect(window.page.get_by_role("heading", name="Made by hand")).to_be_visible()
     [session] = [
-        one for one in client.get("/v1/sessions").json()["sessions"] if one["title"] == "Made by hand"
+        each for each in client.get("/v1/sessions").json()["sessions"] if each["title"] == "Made by hand"
     ]
     client.sessions.append(session["sessionId"])
     chosen = ("agent", "directory", "agentMode", "permissionMode", "model", "variant")

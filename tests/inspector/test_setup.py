@@ -133,9 +133,9 @@ def test_the_panel_shows_what_agents_say_of_servers_and_where_things_come_from(
 
 def answer(page: Page, **answers: object) -> None:
     """Let the daemon say this of every session, as a real agent would make it."""
-    for name, told in answers.items():
-        page.route(f"**/v1/sessions/*/{name}", partial(fulfill, told))
+    for name, answer in answers.items():
+        page.route(f"**/v1/sessions/*/{name}", partial(fulfill, answer))
 
 
-def fulfill(told: object, route: Route) -> None:
-    route.fulfill(json=told)
+def fulfill(answer: object, route: Route) -> None:
+    route.fulfill(json=answer)

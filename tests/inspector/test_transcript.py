@@ -30,7 +30,7 @@ def permissions_of(client: Client, session: str) -> list[tuple[str, str | None]]
 
 
 def comes_to_the_end(window: Window) -> None:
-    """Nothing of the transcript lies below what is seen."""
+    """The end of the transcript is visible."""
     window.page.wait_for_function(
         "box => box.scrollHeight - box.scrollTop - box.clientHeight < 1", arg=window.log.element_handle()
     )
@@ -341,14 +341,14 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
 ) -> None:
     session = client.create(tools=[{"name": "weather"}])
     window.enter(session)
-    for button, said in (("Answer", "returned"), ("Fail", "failed")):
+    for button, outcome in (("Answer", "returned"), ("Fail", "failed")):
         window.say('call weather {"city": "Bonn"}')
         card = window.card("Tool: weather")
         expect(card).to_contain_text("weather waits for its result")
         expect(card).to_contain_text('"city": "Bonn"')
         card.get_by_label("What the tool returns, or why it fails").fill("rain")
         card.get_by_role("button", name=button).click()
-        window.sees(f"weather {said}: rain")
+        window.sees(f"weather {outcome}: rain")
         expect(card).to_have_count(0)
         expect(window.tool("weather").last).to_contain_text("Answered by a client")
         expect(window.log.locator(".resolved")).to_have_count(0)
@@ -578,7 +578,7 @@ def test_the_turn_is_stopped_together_with_all_that_waits(
     assert types(client.events(session)).count("turn.started") == 1
 
 
-def test_an_error_says_what_and_by_which_name(window: Window, session: str) -> None:
+def test_an_error_is_shown_as_a_card(window: Window, session: str) -> None:
     window.say("error")
     window.turn_is_over("Ended with an error")
     expect(window.card("Error")).to_be_visible()
@@ -606,7 +606,7 @@ def test_an_entry_that_cannot_be_drawn_leaves_the_rest_of_the_page(
     window: Window, session: str, client: Client, complaints: list[str]
 ) -> None:
     def with_another_shape(route: Route) -> None:
-        """A question as no daemon of today tells it."""
+        """A question in a form that no current daemon sends."""
         page = route.fetch().json()
         for event in page["events"]:
             if event["type"] == "question.requested":
@@ -618,7 +618,7 @@ def test_an_entry_that_cannot_be_drawn_leaves_the_rest_of_the_page(
     expect(window.card("Question")).to_be_visible()
     window.page.route("**/events?*", with_another_shape)
     window.page.reload()
-    expect(window.card("This page cannot draw")).to_be_visible()
+    expect(window.card("This entry cannot be displayed")).to_be_visible()
     window.sees("You said: hello")
     window.page.unroute_all(behavior="wait")
     assert all("options.map" in text or "boundary" in text for text in complaints), complaints

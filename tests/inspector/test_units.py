@@ -17,7 +17,7 @@ SOURCE = CHECKOUT / "inspector"
 
 
 def run(*command: str, folder: Path = SOURCE) -> str:
-    """What a command says; it must succeed."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280
     )

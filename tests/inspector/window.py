@@ -1,4 +1,4 @@
-"""The inspector in one window, in the words of its users."""
+"""The inspector in one window, driven as a user would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site to fetch from, and an installer that sees nothing of the machine that runs the tests."""
+"""A site to download from, and an installer isolated from this machine."""
 
 from __future__ import annotations
 

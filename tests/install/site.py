@@ -1,4 +1,4 @@
-"""A server for files, which also knows how to break off, to stand still and to lead elsewhere; and what publishers put on one."""
+"""A file server that can also cut off, stall and redirect, and the files that publishers put on one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class File:
     sent: int | None = None
     """How many bytes come before the connection ends; all of them by default."""
     gate: threading.Event | None = None
-    """After those bytes it stands still until this is set, and then goes on."""
+    """After those bytes it stalls until this is set."""
     token: str | None = None
 
 
@@ -40,7 +40,7 @@ class Site:
         self.asked: list[str] = []
         self.seen: dict[str, dict[str, str]] = {}
         self.standing = threading.Event()
-        """Set when a request stands still at a gate."""
+        """Set when a request is stalled at a gate."""
         self.address = ""
 
     def put(self, path: str, body: bytes | str, **more: object) -> File:
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(certificate: Path | None = None) -> Iterator[Site]:
-    """A site for as long as a block lasts; with a certificate (and its key in the same file), over TLS."""
+    """A site that runs for the length of a block; with a certificate (and its key in the same file), over TLS."""
     site = Site()
     handler = type("Handler", (_Handler,), {"site": site})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -1,4 +1,4 @@
-"""Publishers' downloads: the right file, put in place whole; and what is said when it is not the right one."""
+"""Publishers' downloads: the right file is installed completely, and a wrong one is refused with a reason."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_github_is_asked_at_its_own_addresses() -> None:
 
 
 def refused(site: Site, installer: MakeInstaller, version: str | None = None) -> str:
-    """What the mirror is said to have done wrong."""
+    """The error reported about the mirror."""
     with pytest.raises(InstallFailed) as failed:
         installer(site.address).install(CLAUDE, version)
     facts = failed.value.facts
@@ -238,19 +238,19 @@ def test_a_slow_download_is_not_given_up(
 ) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"))
     file.sent, file.gate = 20, threading.Event()
-    told: list[Progress] = []
+    steps: list[Progress] = []
 
     def tell(progress: Progress) -> None:
-        told.append(progress)
-        # Only when a part of it is here does the rest come.
+        steps.append(progress)
+        # The rest is sent only once a part of it has arrived.
         if site.standing.is_set() and file.gate:
             file.gate.set()
 
     threading.Timer(0.3, file.gate.set).start()
     assert installer(site.address).install(CLAUDE, tell=tell).version == "2.1.325"
     size = len(file.body)
-    assert (told[0], told[-1]) == (Progress("asking", "mirror"), Progress("checking", "mirror"))
-    assert Progress("downloading", "mirror", "claude", size, size) in told
+    assert (steps[0], steps[-1]) == (Progress("asking", "mirror"), Progress("checking", "mirror"))
+    assert Progress("downloading", "mirror", "claude", size, size) in steps
 
 
 def test_a_missing_version_is_reported_with_the_newest(site: Site, installer: MakeInstaller) -> None:
@@ -290,7 +290,7 @@ def test_a_release_without_the_asset_is_reported_with_its_assets(
 
 
 @pytest.mark.parametrize(
-    "body, said",
+    "body, message",
     [
         (program("2.1.324"), "the download of 2.1.325 reports version 2.1.324; this machine is linux-x64"),
         (
@@ -304,10 +304,10 @@ def test_a_release_without_the_asset_is_reported_with_its_assets(
     ],
 )
 def test_a_program_must_tell_its_version_before_it_counts(
-    site: Site, installer: MakeInstaller, folder: Path, body: bytes, said: str
+    site: Site, installer: MakeInstaller, folder: Path, body: bytes, message: str
 ) -> None:
     publish_claude(site, "2.1.325", body)
-    assert refused(site, installer) == said
+    assert refused(site, installer) == message
     assert nothing_of(folder)
 
 

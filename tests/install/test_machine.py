@@ -56,14 +56,14 @@ def test_musl_is_recognized_by_its_loader(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_reason_why_an_agent_is_missing_is_reported(environ: dict[str, str]) -> None:
     there = "there is no build for linux-x64-musl, only for linux-x64, linux-arm64, darwin-x64, darwin-arm64"
     node = "and the JavaScript version needs Node.js 22.19 or newer"
-    told = {
+    expected = {
         "amp": f"{there}, {node}",
         "claude": None,
         "codex": None,
         "opencode": None,
         "pi": f"{there}, {node}",
     }
-    assert {name: why_not_here(name, MUSL, environ) for name in told} == told
+    assert {name: why_not_here(name, MUSL, environ) for name in expected} == expected
 
 
 def elf(loader: str) -> bytes:

@@ -57,7 +57,7 @@ def test_the_registry_is_the_one_that_npm_would_use(tmp_path: Path) -> None:
         settings(tmp_path, ours, theirs),
         settings(tmp_path, "", theirs),
     ]
-    assert [(one.registry_of("jiti"), one.named_by) for one in found] == [
+    assert [(settings.registry_of("jiti"), settings.named_by) for settings in found] == [
         ("https://variable.example", "npm_config_registry"),
         ("https://user.example", str(tmp_path / ".npmrc")),
         ("https://global.example", str(tmp_path / "global")),
@@ -139,7 +139,9 @@ def test_a_package_is_fetched_with_the_token_of_its_registry(
     assert site.asked == [f"/npm/{PACKAGE}", f"/npm/{PACKAGE}/-/claude-code-linux-x64-2.1.325.tgz"]
 
 
-def test_a_registry_that_wants_to_know_us_says_so(site: Site, folder: Path, environ: dict[str, str]) -> None:
+def test_a_registry_that_needs_credentials_is_reported(
+    site: Site, folder: Path, environ: dict[str, str]
+) -> None:
     publish_package(site, PACKAGE, "2.1.325", {"claude": program("2.1.325")}, token="Bearer secret")
     with pytest.raises(InstallFailed) as failed:
         installer("claude", folder, environ, npm_config_registry=f"{site.address}/npm").install(CLAUDE)
@@ -162,13 +164,13 @@ def test_a_missing_version_is_reported_with_the_newest(
     site: Site, folder: Path, environ: dict[str, str]
 ) -> None:
     publish_package(site, PACKAGE, "2.2.0", {"claude": program("2.2.0")})
-    one = installer("claude", folder, environ, npm_config_registry=f"{site.address}/npm")
+    from_npm = installer("claude", folder, environ, npm_config_registry=f"{site.address}/npm")
     with pytest.raises(InstallFailed) as failed:
-        one.install(CLAUDE)
+        from_npm.install(CLAUDE)
     assert failed.value.detail == (
         f"Claude Code 2.1.325 could not be installed. npm: {PACKAGE} has no version 2.1.325, the newest is 2.2.0"
     )
-    assert one.install(CLAUDE, "latest").version == "2.2.0"
+    assert from_npm.install(CLAUDE, "latest").version == "2.2.0"
 
 
 def test_without_npm_settings_the_source_is_skipped_with_a_message(
@@ -176,9 +178,9 @@ def test_without_npm_settings_the_source_is_skipped_with_a_message(
 ) -> None:
     downloads = msgspec.structs.replace(_bucket(), base=site.address)
     recipes = {"claude": msgspec.structs.replace(RECIPES["claude"], downloads=downloads)}
-    told: list[Progress] = []
+    steps: list[Progress] = []
     with pytest.raises(InstallFailed) as failed:
-        Installer(folder, None, environ, LINUX, recipes).install(CLAUDE, tell=told.append)
+        Installer(folder, None, environ, LINUX, recipes).install(CLAUDE, tell=steps.append)
     publisher = {
         "source": "publisher",
         "reason": f"there is no version 2.1.325 ({site.address}/2.1.325/manifest.json answered 404)",
@@ -188,7 +190,7 @@ def test_without_npm_settings_the_source_is_skipped_with_a_message(
         "reason": "no npm settings: no npmrc and no npm_config_registry names a registry, and npm is not on PATH",
     }
     assert failed.value.facts == {"agent": "claude", "version": "2.1.325", "sources": [publisher, npm]}
-    assert told == [
+    assert steps == [
         Progress("asking", "publisher"),
         Progress("failed", "publisher", reason=publisher["reason"]),
         Progress("asking", "npm"),
@@ -210,8 +212,8 @@ def test_an_agent_of_javascript_gets_a_node(site: Site, folder: Path, environ: d
     installed = installer("pi", folder, environ, npm_config_registry=f"{site.address}/npm").install(PI)
     assert installed == Installed(False, "1.5.0", str(folder / "bin" / "pi"), "npm")
     entry = folder / "agents" / "pi" / "1.5.0" / "package" / "dist" / "bundle" / "cli.js"
-    said = subprocess.run([installed.path, "--version"], capture_output=True, text=True, check=True).stdout
-    assert said == f"1.5.0 on {entry}\n"
+    version = subprocess.run([installed.path, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version == f"1.5.0 on {entry}\n"
 
 
 def test_amp_is_taken_in_the_form_that_its_version_has(
@@ -222,29 +224,29 @@ def test_amp_is_taken_in_the_form_that_its_version_has(
     publish_package(site, "@sourcegraph/amp", "1.5.0", {"dist/main.js": b""})
     for package in ("@napi-rs/keyring", "@napi-rs/keyring-linux-x64-gnu"):
         publish_package(site, package, "1.1.10", {"package.json": b"{}"})
-    one = installer("amp", folder, environ, npm_config_registry=f"{site.address}/npm")
-    told = [one.install(AGENTS["amp"], version).version for version in ("1.5.0", "latest")]
-    assert told == ["1.5.0", "2.0.0"]
+    from_npm = installer("amp", folder, environ, npm_config_registry=f"{site.address}/npm")
+    versions = [from_npm.install(AGENTS["amp"], version).version for version in ("1.5.0", "latest")]
+    assert versions == ["1.5.0", "2.0.0"]
 
 
 @pytest.mark.parametrize(
-    "has, told", [(None, "there is none on PATH"), ("20.1.0", "the one on PATH is 20.1.0")]
+    "has, message", [(None, "there is none on PATH"), ("20.1.0", "the one on PATH is 20.1.0")]
 )
 def test_where_npm_has_no_node_the_machines_own_must_do(
-    site: Site, folder: Path, environ: dict[str, str], bare_machine: Path, has: str | None, told: str
+    site: Site, folder: Path, environ: dict[str, str], bare_machine: Path, has: str | None, message: str
 ) -> None:
     publish_pi(site)
     if has:
         _node(bare_machine, has)
     musl = Machine("linux", "x64", "musl")
-    one = installer("pi", folder, environ, musl, npm_config_registry=f"{site.address}/npm")
+    from_npm = installer("pi", folder, environ, musl, npm_config_registry=f"{site.address}/npm")
     with pytest.raises(InstallFailed) as failed:
-        one.install(PI)
+        from_npm.install(PI)
     assert failed.value.facts["sources"][0]["reason"] == (
-        f"it needs Node.js 22.19 or newer, which npm does not have for linux-x64-musl; {told}"
+        f"it needs Node.js 22.19 or newer, which npm does not have for linux-x64-musl; {message}"
     )
     _node(bare_machine, "24.0.0")
-    assert one.install(PI).version == "1.5.0"
+    assert from_npm.install(PI).version == "1.5.0"
 
 
 def _node(folder: Path, version: str) -> None:
@@ -280,7 +282,7 @@ def test_a_mirror_holds_packages_as_npm_pack_names_them(
         Installer(folder, mirror, environ, LINUX).install(PI, reinstall=True)
 
 
-# -- the way there ----------------------------------------------------------------------------
+# -- proxies and certificates ----------------------------------------------------------------------------
 
 
 def install_command(folder: Path) -> list[str]:
@@ -312,13 +314,13 @@ def test_the_users_own_certificates_are_trusted(
     with serving(certificate) as site:
         publish_package(site, PACKAGE, "2.1.325", {"claude": program("2.1.325")})
         environ["npm_config_registry"] = f"{site.address}/npm"
-        told = [
+        codes = [
             subprocess.run(
                 install_command(folder), env={**environ, **more}, capture_output=True, timeout=60
             ).returncode
             for more in ({"SSL_CERT_FILE": str(certificate)}, {"npm_config_cafile": str(certificate)}, {})
         ]
-        assert told == [0, 0, 1]
+        assert codes == [0, 0, 1]
         assert site.downloads(".tgz") == 2
 
 

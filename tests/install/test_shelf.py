@@ -29,7 +29,7 @@ def command(site: Site, folder: Path, *words: str) -> list[str]:
     return [*base, "--data-dir", str(folder), *words]
 
 
-def said_by(path: str | Path) -> str:
+def version_of(path: str | Path) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
@@ -73,54 +73,54 @@ def test_a_program_on_path_that_does_not_run_is_ignored(
 def test_versions_live_side_by_side(site: Site, installer: MakeInstaller, folder: Path) -> None:
     for version in ("2.0.0", "2.1.325"):
         publish_claude(site, version, program(version))
-    one = installer(site.address)
+    from_mirror = installer(site.address)
     link, place = folder / "bin" / "claude", folder / "agents" / "claude"
-    assert one.install(CLAUDE) == Installed(False, "2.1.325", str(link), "mirror")
-    pinned = one.install(CLAUDE, "2.0.0", default=False)
+    assert from_mirror.install(CLAUDE) == Installed(False, "2.1.325", str(link), "mirror")
+    pinned = from_mirror.install(CLAUDE, "2.0.0", default=False)
     assert pinned == Installed(False, "2.0.0", str(place / "2.0.0" / "claude"), "mirror")
-    assert (said_by(pinned.path), said_by(link)) == ("agent 2.0.0 (test)\n", "agent 2.1.325 (test)\n")
-    assert one.install(CLAUDE, "2.0.0") == Installed(True, "2.0.0", str(link), "mirror")
-    assert said_by(link) == "agent 2.0.0 (test)\n"
+    assert (version_of(pinned.path), version_of(link)) == ("agent 2.0.0 (test)\n", "agent 2.1.325 (test)\n")
+    assert from_mirror.install(CLAUDE, "2.0.0") == Installed(True, "2.0.0", str(link), "mirror")
+    assert version_of(link) == "agent 2.0.0 (test)\n"
     assert site.downloads("/claude") == 2
 
 
 def test_the_newest_is_fetched_once(site: Site, installer: MakeInstaller, folder: Path) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"))
     publish_claude(site, "2.2.0", program("2.2.0"))
-    one = installer(site.address)
-    assert one.install(CLAUDE).version == "2.1.325"
-    told = [one.install(CLAUDE, "latest") for _ in range(2)]
+    from_mirror = installer(site.address)
+    assert from_mirror.install(CLAUDE).version == "2.1.325"
+    results = [from_mirror.install(CLAUDE, "latest") for _ in range(2)]
     link = str(folder / "bin" / "claude")
-    assert told == [Installed(already, "2.2.0", link, "mirror") for already in (False, True)]
+    assert results == [Installed(already, "2.2.0", link, "mirror") for already in (False, True)]
 
 
-def test_a_reinstall_mends_what_is_broken(site: Site, installer: MakeInstaller, folder: Path) -> None:
+def test_a_reinstall_repairs_a_broken_program(site: Site, installer: MakeInstaller, folder: Path) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"))
-    one = installer(site.address)
-    one.install(CLAUDE)
+    from_mirror = installer(site.address)
+    from_mirror.install(CLAUDE)
     broken = folder / "agents" / "claude" / "2.1.325" / "claude"
     broken.write_text("rubbish")
-    assert one.install(CLAUDE, "2.1.325", reinstall=True).already_installed is False
-    assert said_by(broken) == "agent 2.1.325 (test)\n"
+    assert from_mirror.install(CLAUDE, "2.1.325", reinstall=True).already_installed is False
+    assert version_of(broken) == "agent 2.1.325 (test)\n"
 
 
 def test_a_reinstall_that_fails_leaves_what_was_there(
     site: Site, installer: MakeInstaller, folder: Path
 ) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"))
-    one = installer(site.address)
-    one.install(CLAUDE)
+    from_mirror = installer(site.address)
+    from_mirror.install(CLAUDE)
     file.body = b"rubbish"
     with pytest.raises(Exception, match="wrong checksum"):
-        one.install(CLAUDE, reinstall=True)
-    assert said_by(folder / "bin" / "claude") == "agent 2.1.325 (test)\n"
+        from_mirror.install(CLAUDE, reinstall=True)
+    assert version_of(folder / "bin" / "claude") == "agent 2.1.325 (test)\n"
 
 
 def test_the_data_folder_can_be_moved(site: Site, installer: MakeInstaller, folder: Path) -> None:
     publish_claude(site, "2.1.325", program("2.1.325"))
     installer(site.address).install(CLAUDE)
     folder.rename(folder.with_name("elsewhere"))
-    assert said_by(folder.with_name("elsewhere") / "bin" / "claude") == "agent 2.1.325 (test)\n"
+    assert version_of(folder.with_name("elsewhere") / "bin" / "claude") == "agent 2.1.325 (test)\n"
 
 
 # -- several at once --------------------------------------------------------------------------
@@ -140,9 +140,9 @@ def test_two_at_once_share_one_download(site: Site, installer: MakeInstaller, fo
         assert site.standing.wait(SECONDS)
         assert waits.wait(SECONDS)
         file.gate.set()
-        told = [one.result(SECONDS) for one in both]
+        results = [each.result(SECONDS) for each in both]
     link = str(folder / "bin" / "claude")
-    assert sorted(told, key=lambda one: one.already_installed) == [
+    assert sorted(results, key=lambda each: each.already_installed) == [
         Installed(already, "2.1.325", link, "mirror") for already in (False, True)
     ]
     assert site.downloads("/claude") == 1
@@ -181,7 +181,10 @@ def test_an_installer_that_is_killed_leaves_nothing_that_counts(
     assert (os.listdir(place), (folder / "bin").exists()) == ([".partial"], False)
     file.sent, file.gate = None, None
     assert installer(site.address).install(CLAUDE).already_installed is False
-    assert (os.listdir(place), said_by(folder / "bin" / "claude")) == (["2.1.325"], "agent 2.1.325 (test)\n")
+    assert (os.listdir(place), version_of(folder / "bin" / "claude")) == (
+        ["2.1.325"],
+        "agent 2.1.325 (test)\n",
+    )
 
 
 def test_a_reinstall_that_is_killed_between_its_renames_is_undone(
@@ -189,23 +192,23 @@ def test_a_reinstall_that_is_killed_between_its_renames_is_undone(
 ) -> None:
     for version in ("2.0.0", "2.1.325"):
         publish_claude(site, version, program(version))
-    one = installer(site.address)
-    one.install(CLAUDE)
+    from_mirror = installer(site.address)
+    from_mirror.install(CLAUDE)
     place = folder / "agents" / "claude"
     (place / "2.1.325").rename(place / ".old-2.1.325")
-    one.install(CLAUDE, "2.0.0", default=False)
+    from_mirror.install(CLAUDE, "2.0.0", default=False)
     assert sorted(os.listdir(place)) == ["2.0.0", "2.1.325"]
-    assert said_by(folder / "bin" / "claude") == "agent 2.1.325 (test)\n"
+    assert version_of(folder / "bin" / "claude") == "agent 2.1.325 (test)\n"
 
 
 def test_an_installer_can_be_stopped(site: Site, installer: MakeInstaller, folder: Path) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"))
     file.sent, file.gate = 10, threading.Event()
-    one = installer(site.address)
+    from_mirror = installer(site.address)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(one.install, CLAUDE)
+        running = pool.submit(from_mirror.install, CLAUDE)
         assert site.standing.wait(SECONDS)
-        one.stop()
+        from_mirror.stop()
         file.gate.set()
         with pytest.raises(Stopped):
             running.result(SECONDS)

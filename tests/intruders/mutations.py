@@ -36,9 +36,9 @@ def mutated(recording: Path, mutations: list[Mutation]) -> list[bytes]:
     """The recording's lines. What the client said and how processes began and ended stays as it was."""
     lines: list[Line] = [msgspec.json.decode(line) for line in recording.read_bytes().splitlines() if line]
     for mutation in mutations:
-        said = [index for index, line in enumerate(lines) if line["dir"] == "out"]
-        if said:
-            _mutate(lines, said[mutation.line % len(said)], mutation)
+        outputs = [index for index, line in enumerate(lines) if line["dir"] == "out"]
+        if outputs:
+            _mutate(lines, outputs[mutation.line % len(outputs)], mutation)
     return [msgspec.json.encode(line) for line in lines]
 
 

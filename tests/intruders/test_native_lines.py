@@ -38,7 +38,7 @@ mutations = st.lists(
 
 @pytest.mark.parametrize("agent", TRANSLATORS)
 def test_no_changed_recording_raises_or_breaks_the_rules(agent: str) -> None:
-    """The one thing that may be wrong with it is `agent.unparsed`, which says so."""
+    """The only violation allowed is `agent.unparsed`."""
 
     @settings(
         max_examples=EXAMPLES,
@@ -51,8 +51,8 @@ def test_no_changed_recording_raises_or_breaks_the_rules(agent: str) -> None:
     @given(recording=st.sampled_from(recordings(agent)), changes=mutations)
     def replay(recording: Any, changes: list[Mutation]) -> None:
         sessions: defaultdict[str, list[Event]] = defaultdict(list)
-        for one in translate(TRANSLATORS[agent], mutated(recording, changes)):
-            event = decode_event(msgspec.json.encode(one.event))
+        for each in translate(TRANSLATORS[agent], mutated(recording, changes)):
+            event = decode_event(msgspec.json.encode(each.event))
             sessions[event.session_id].append(event)
         broken = [rule for events in sessions.values() for rule in violations(events)]
         assert [rule for rule in broken if "agent.unparsed" not in rule] == []
@@ -62,13 +62,13 @@ def test_no_changed_recording_raises_or_breaks_the_rules(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", TRANSLATORS)
 def test_a_recording_cut_anywhere_keeps_the_rules(agent: str) -> None:
-    """As after a power cut of the agent's machine: what is open is closed, whatever it was."""
+    """As after a power cut of the agent's machine: everything open is closed."""
     recording = max(recordings(agent), key=lambda path: path.stat().st_size)
     lines = [line for line in recording.read_bytes().splitlines() if line]
     for end in range(0, len(lines), max(1, len(lines) // 12)):
         sessions: defaultdict[str, list[Event]] = defaultdict(list)
-        for one in translate(TRANSLATORS[agent], lines[:end]):
-            sessions[one.event.session_id].append(one.event)
+        for each in translate(TRANSLATORS[agent], lines[:end]):
+            sessions[each.event.session_id].append(each.event)
         assert [rule for events in sessions.values() for rule in violations(events)] == [], end
 
 
@@ -81,7 +81,7 @@ def test_what_the_mock_says_outside_of_a_turn_is_not_understood() -> None:
         {"dir": "out", "t": 1, "msg": {"type": "result", "id": "never called", "output": ""}},
     ]
     events = [
-        one.event for one in translate(TRANSLATORS["mock"], [msgspec.json.encode(one) for one in lines])
+        each.event for each in translate(TRANSLATORS["mock"], [msgspec.json.encode(each) for each in lines])
     ]
     assert [event.type for event in events] == ["session.started", *["agent.unparsed"] * 3]
 
@@ -101,6 +101,6 @@ def test_json_that_is_too_deep_to_be_written_is_reported_and_the_turn_continues(
     assert seen == client.events(session)
     assert [event["sequence"] for event in seen] == list(range(1, len(seen) + 1))
     assert (stop_reason(seen), texts(seen)) == ("end_turn", ["That was deep."])
-    told, unparsed = len(statuses(seen, "nested")), len(of_type(seen, "agent.unparsed"))
-    assert (told, unparsed) == ((1, 0) if depth == 100 else (0, 1))
+    nested, unparsed = len(statuses(seen, "nested")), len(of_type(seen, "agent.unparsed"))
+    assert (nested, unparsed) == ((1, 0) if depth == 100 else (0, 1))
     assert stop_reason(client.turn(session, "hi")) == "end_turn"

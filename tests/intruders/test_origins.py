@@ -244,7 +244,7 @@ def test_an_allowed_origin_can_read_answers_problems_and_streams(friend: Client)
 
 
 def test_an_allowed_origin_still_needs_the_token(cors_daemon: Daemon) -> None:
-    """CORS is no authentication."""
+    """CORS is not authentication."""
     with client_of(cors_daemon) as browser:
         answer = browser.request("GET", "/v1/sessions", headers={"origin": FRIEND})
     assert refusal(answer) == (401, "token_invalid")

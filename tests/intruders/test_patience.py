@@ -32,19 +32,19 @@ def impatient_daemon(tmp_path_factory: pytest.TempPathFactory, token: str) -> It
 
 @contextmanager
 def connection(daemon: Daemon, content: bytes = b"") -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as one:
+    with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connected:
         try:
-            one.sendall(content)
+            connected.sendall(content)
         except ConnectionError:
             pass  # it was refused before all of it was sent
-        yield one
+        yield connected
 
 
-def rest(one: socket.socket) -> bytes:
-    """What comes until the daemon closes the connection."""
+def rest(connected: socket.socket) -> bytes:
+    """Everything until the daemon closes the connection."""
     answer = b""
     try:
-        while piece := one.recv(1 << 16):
+        while piece := connected.recv(1 << 16):
             answer += piece
     except ConnectionResetError:
         pass
@@ -66,20 +66,20 @@ def an_upload(daemon: Daemon, token: str, length: int) -> bytes:
 
 @pytest.mark.parametrize("begun", [b"", b"\r\n", b"GET /v1", HALF_A_HEAD])
 def test_a_head_must_be_complete_in_time(impatient_daemon: Daemon, begun: bytes) -> None:
-    with connection(impatient_daemon, begun) as one:
-        answer = rest(one)
+    with connection(impatient_daemon, begun) as connected:
+        answer = rest(connected)
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"the head of the request did not come within 1 seconds" in answer
+    assert b"the head of the request did not arrive within 1 seconds" in answer
 
 
 def test_a_head_that_comes_byte_by_byte_gets_no_more_time(impatient_daemon: Daemon) -> None:
     began = time.monotonic()
-    with connection(impatient_daemon, HALF_A_HEAD) as one:
-        one.settimeout(0.1)
+    with connection(impatient_daemon, HALF_A_HEAD) as connected:
+        connected.settimeout(0.1)
         while time.monotonic() - began < SECONDS:
             try:
-                one.sendall(b"x")
-                assert one.recv(100).startswith(b"HTTP/1.1 400 ")
+                connected.sendall(b"x")
+                assert connected.recv(100).startswith(b"HTTP/1.1 400 ")
                 break
             except TimeoutError:
                 continue
@@ -88,28 +88,28 @@ def test_a_head_that_comes_byte_by_byte_gets_no_more_time(impatient_daemon: Daem
 
 def test_the_head_of_a_second_request_must_be_complete_in_time_too(impatient_daemon: Daemon) -> None:
     whole = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    with connection(impatient_daemon, whole + HALF_A_HEAD) as one:
-        answer = rest(one)
+    with connection(impatient_daemon, whole + HALF_A_HEAD) as connected:
+        answer = rest(connected)
     assert answer.count(b"HTTP/1.1 200 ") == answer.count(b"HTTP/1.1 400 ") == 1
 
 
 def test_a_body_must_not_pause(impatient_daemon: Daemon, token: str) -> None:
-    with connection(impatient_daemon, an_upload(impatient_daemon, token, 100) + b'{"agent"') as one:
-        answer = rest(one)
+    with connection(impatient_daemon, an_upload(impatient_daemon, token, 100) + b'{"agent"') as connected:
+        answer = rest(connected)
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"nothing more of the body came within 0.6 seconds" in answer
+    assert b"no more of the body arrived within 0.6 seconds" in answer
 
 
 def test_a_body_may_take_as_long_as_it_goes_on(impatient_daemon: Daemon, token: str) -> None:
     body = b'{"agent": "nobody"}'
     began = time.monotonic()
-    with connection(impatient_daemon, an_upload(impatient_daemon, token, len(body))) as one:
+    with connection(impatient_daemon, an_upload(impatient_daemon, token, len(body))) as connected:
         for number in range(len(body)):
             time.sleep(0.1)  # a slow client
-            one.sendall(body[number : number + 1])
+            connected.sendall(body[number : number + 1])
         answer = b""
         while b"unsupported_agent" not in answer:
-            answer += one.recv(1 << 16)
+            answer += connected.recv(1 << 16)
     assert time.monotonic() - began > max(impatient.HEAD_SECONDS, impatient.BODY_SECONDS)
     assert answer.startswith(b"HTTP/1.1 400 ")
 
@@ -134,7 +134,7 @@ def test_streams_idle_connections_and_slow_answers_are_not_hurried(
 
 @pytest.fixture
 def small_daemon(tmp_path: Path, token: str) -> Iterator[Daemon]:
-    """One that may have no more than 1,024 descriptors, whatever it wants."""
+    """A daemon with a hard limit of 1,024 descriptors."""
     limited = ["sh", "-c", 'ulimit -n 1024; exec "$@"', "sh"]
     with running(Daemon(tmp_path / "data", "--token", token, inside=limited)) as daemon:
         yield daemon
@@ -165,7 +165,7 @@ def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
         assert open_descriptors(small_daemon) < MAX_STRANGERS + 100
         grown = resident_bytes(small_daemon) - before
         assert grown < 64 << 20
-        # Who has shown the token before is not sent away, and agents can be started.
+        # A client that has shown the token is not disconnected, and agents can be started.
         early.turn(session, "hello")
         reader.until_type("turn.ended")
         late.turn(late.create(), "hello")
@@ -176,10 +176,10 @@ def test_idle_connections_without_a_token_make_room_for_others(small_daemon: Dae
     descriptors.raise_limit()
     with client_of(small_daemon, token) as client, ExitStack() as crowd:
         for _ in range(CROWD):
-            one = crowd.enter_context(
+            connected = crowd.enter_context(
                 connection(small_daemon, b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             )
-            assert one.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+            assert connected.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
         assert client.get("/v1/sessions").status_code == 200
         assert open_descriptors(small_daemon) < MAX_STRANGERS + 100
 
@@ -200,25 +200,27 @@ def test_after_a_refusal_the_rest_of_the_body_is_not_read(
     daemon: Daemon, token: str, right: bool, length: int, status: int
 ) -> None:
     head = an_upload(daemon, token if right else "a-token-that-is-wrong", length)
-    with connection(daemon, head + b"{") as one:
-        answer = rest(one)  # which ends: the daemon has closed the connection, and did not wait for the body
+    with connection(daemon, head + b"{") as connected:
+        answer = rest(
+            connected
+        )  # which ends: the daemon has closed the connection, and did not wait for the body
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert b"\r\nconnection: close\r\n" in answer
 
 
 def test_a_body_without_a_token_is_not_read_on_public_routes_either(daemon: Daemon) -> None:
     head = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n"
-    with connection(daemon, head + b"x") as one:
-        assert rest(one).startswith(b"HTTP/1.1 413 ")
+    with connection(daemon, head + b"x") as connected:
+        assert rest(connected).startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_connection_whose_request_was_read_stays_open_after_a_refusal(daemon: Daemon, token: str) -> None:
-    one = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=SECONDS)
+    client = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=SECONDS)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    one.request("POST", "/v1/sessions/x", b'{"agent": "nobody"}', headers)
-    connected = one.sock
-    assert one.getresponse().read().startswith(b'{"type":"urn:sandbox-agent:error:unsupported_agent"')
-    one.request("GET", "/v1/sessions", headers=headers)
-    assert one.getresponse().status == 200
-    assert one.sock is connected
-    one.close()
+    client.request("POST", "/v1/sessions/x", b'{"agent": "nobody"}', headers)
+    connected = client.sock
+    assert client.getresponse().read().startswith(b'{"type":"urn:sandbox-agent:error:unsupported_agent"')
+    client.request("GET", "/v1/sessions", headers=headers)
+    assert client.getresponse().status == 200
+    assert client.sock is connected
+    client.close()

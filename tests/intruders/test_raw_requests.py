@@ -21,7 +21,7 @@ UPGRADE = {
 
 
 def say(daemon: Daemon, content: bytes) -> tuple[int, str]:
-    """Say this to the daemon's socket; the status and the type of the problem that it answers, or `""`."""
+    """Send raw bytes to the daemon. Returns the status and the problem type of the response, or `""`."""
     with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
         try:
             connection.sendall(content)
@@ -75,7 +75,7 @@ def get(daemon: Daemon, target: str, **headers: str) -> tuple[int, str]:
     ],
 )
 def test_whether_a_token_is_needed_is_decided_by_the_route_alone(daemon: Daemon, target: str) -> None:
-    """However the target is written: what is not exactly a public route wants the token."""
+    """However the target is spelled: anything but an exact public route needs the token."""
     assert get(daemon, target) == (401, "token_invalid")
 
 
@@ -97,7 +97,7 @@ def test_a_public_route_stays_one_however_it_is_asked_for(daemon: Daemon) -> Non
     [["evil.example", "127.0.0.1"], ["127.0.0.1", "evil.example"], ["127.0.0.1", "127.0.0.1"]],
 )
 def test_two_hosts_are_refused(daemon: Daemon, hosts: list[str]) -> None:
-    """Which of them a proxy has looked at is not known."""
+    """A proxy may have checked either of them."""
     lines = ["GET /v1/health HTTP/1.1", *(f"Host: {host}" for host in hosts), "", ""]
     assert say(daemon, "\r\n".join(lines).encode()) == (400, "invalid_request")
 
@@ -162,7 +162,7 @@ def test_an_upgrade_for_another_host_is_misdirected(daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c", "TLS/1.0"])
 def test_nothing_but_a_terminal_switches_protocols(daemon: Daemon, token: str, protocol: str) -> None:
-    """No other operation is a WebSocket: who may ask gets the plain answer."""
+    """No other operation is a WebSocket: an authorized client gets the plain response."""
     given = {**UPGRADE, "Upgrade": protocol, "Authorization": f"Bearer {token}"}
     assert get(daemon, "/v1/sessions", **given) == (200, "")
 
@@ -171,18 +171,18 @@ def test_nothing_but_a_terminal_switches_protocols(daemon: Daemon, token: str, p
 
 
 def say_and_go(daemon: Daemon, content: bytes) -> None:
-    """Say this and reset the connection."""
+    """Send this and reset the connection."""
     with socket.create_connection(("127.0.0.1", daemon.port), SECONDS) as connection:
         connection.sendall(content)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def test_a_client_that_disconnects_early_causes_no_error(client: Client, daemon: Daemon, token: str) -> None:
-    before = daemon.said().count("Traceback")
+    before = daemon.stderr().count("Traceback")
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
     stream = f"POST /v1/sessions/{client.create()}/messages/stream HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
     for times in range(40):
         say_and_go(daemon, f"GET /v1/sessions HTTP/1.1\r\n{head}\r\n".encode() * times)
         say_and_go(daemon, f'{stream}Content-Length: 16\r\n\r\n{{"message":"hi"}}'.encode())
     assert client.get("/v1/sessions").status_code == 200
-    assert daemon.said().count("Traceback") == before
+    assert daemon.stderr().count("Traceback") == before

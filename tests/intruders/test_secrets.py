@@ -146,9 +146,9 @@ def test_no_secret_shows_anywhere(client: Client, daemon: Daemon) -> None:
         shown.append(stranger.get("/v1/sessions").text)
     for pid in (daemon.pid, *descendants(daemon.pid)):
         shown.append(Path(f"/proc/{pid}/cmdline").read_text())
-    shown.append(daemon.said())
+    shown.append(daemon.stderr())
     assert [text for text in shown if "planted" in text] == []
-    assert "started mock" in daemon.said()  # the log did speak
+    assert "started mock" in daemon.stderr()  # the log was written
 
 
 def test_the_secrets_of_a_deleted_session_are_in_no_file(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ exit 1
 
 
 def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> None:
-    """Programs in the place of the agents tell what they and their guardians were given."""
+    """Programs in place of the agents report the environment that they and their guardians got."""
     names = FETCHED
     home = tmp_path / "data-home"
     for file, content in AGENT_FILES.items():
@@ -227,7 +227,7 @@ def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> No
             shown.append(client.post(f"/v1/sessions/{name}", body).text)
             shown.append(client.get(f"/v1/sessions/{name}/events", include_raw="true").text)
         shown.append(client.get("/metrics").text)
-    shown.append(daemon.said())
+    shown.append(daemon.stderr())
     seen = {name: (tmp_path / f"{name}.env").read_text() for name in names}
     assert {
         key: {name for name in names if f"planted-{key}\n" in seen[name]} for key in OF_AGENTS
@@ -243,7 +243,7 @@ def test_each_key_reaches_its_own_agents_and_shows_nowhere(tmp_path: Path) -> No
 @pytest.mark.parametrize("way", ["file", "variable", "flag"])
 def test_a_log_says_where_the_token_is_and_never_the_token(tmp_path: Path, way: str) -> None:
     (tmp_path / "token").write_text(TOKEN)
-    flags, env, told = {
+    flags, env, place = {
         "file": (["--token-file", str(tmp_path / "token")], {}, f"the file {tmp_path / 'token'}"),
         "variable": (
             ["--log-level", "debug"],
@@ -254,8 +254,8 @@ def test_a_log_says_where_the_token_is_and_never_the_token(tmp_path: Path, way: 
     }[way]
     with running(Daemon(tmp_path / "data", *flags, env=env)) as daemon:
         pass
-    assert f"token        is in {told}\n" in daemon.said()
-    assert TOKEN not in daemon.said()
+    assert f"token        is in {place}\n" in daemon.stderr()
+    assert TOKEN not in daemon.stderr()
 
 
 def test_on_a_terminal_the_pages_address_is_printed_with_the_token(tmp_path: Path) -> None:
@@ -311,14 +311,14 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         "SANDBOX_AGENT_DATA_DIR": str(tmp_path / "state"),
     }
 
-    said: list[str] = []
+    texts: list[str] = []
 
     def daemon(*words: str) -> Any:
         command = [sys.executable, "-m", "sandbox_agent", "daemon", *words, "--json"]
         answer = subprocess.run(
             command, env=environ, cwd=tmp_path, capture_output=True, timeout=60, check=True
         )
-        said.append(answer.stderr.decode())
+        texts.append(answer.stderr.decode())
         return msgspec.json.decode(answer.stdout)
 
     pid = daemon("start", "--port", "0")["pid"]
@@ -333,8 +333,8 @@ def test_the_token_of_a_daemon_in_the_background_is_in_no_process_list_and_no_lo
         ] == []
         assert [file.name for file in files if file.suffix == ".log" and token in file.read_text()] == []
         assert {file.name for file in files} >= {"daemon.json", "daemon.log"}
-        assert token not in said[0]
-        assert f"the token is in {tmp_path / 'state' / 'daemon.json'}" in said[0]
+        assert token not in texts[0]
+        assert f"the token is in {tmp_path / 'state' / 'daemon.json'}" in texts[0]
     finally:
         daemon("stop")
 
@@ -403,7 +403,7 @@ def _request_schemas(described: dict[str, Any]) -> set[str]:
     "agent", [agent for agent in AGENTS.values() if agent.executables], ids=lambda a: a.name
 )
 def test_no_setting_becomes_an_option_of_an_agent(agent: Agent) -> None:
-    """A model called `--settings=/evil.json` is a strange model, and nothing else."""
+    """A model called `--settings=/evil.json` is just an unknown model."""
     strange = Settings("/ws", "--strange", "default", "--strange", "--strange")
     launch = agent.launch(
         Place(Path("/bin/agent"), Path("/data"), {"HOME": "/nonexistent"}), strange, "id", True

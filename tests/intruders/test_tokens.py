@@ -19,7 +19,7 @@ _addresses = (f"127.0.{high}.{low}" for high, low in itertools.product(range(1, 
 
 
 class Stranger:
-    """A client from an address of its own: wrong tokens are counted by address."""
+    """A client with its own address: wrong tokens are counted by address."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._base = f"http://127.0.0.1:{daemon.port}"
@@ -127,9 +127,9 @@ def test_every_part_of_the_token_counts(daemon: Daemon, token: str) -> None:
     wrong = [token[:length] for length in range(1, len(token))] + [token.upper(), token[::-1]]
     for start in range(0, len(wrong), WRONG_TOKENS_PER_MINUTE):
         stranger = Stranger(daemon)
-        for one in wrong[start : start + WRONG_TOKENS_PER_MINUTE]:
-            answer = stranger.request("GET", "/v1/sessions", {"authorization": f"Bearer {one}"})
-            assert refusal(answer) == (401, "token_invalid"), one
+        for guess in wrong[start : start + WRONG_TOKENS_PER_MINUTE]:
+            answer = stranger.request("GET", "/v1/sessions", {"authorization": f"Bearer {guess}"})
+            assert refusal(answer) == (401, "token_invalid"), guess
         stranger.close()
 
 

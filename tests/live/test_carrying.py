@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.logs import Logs
 from tests.cluster.nodes import Nodes, outcomes
-from tests.cluster.test_carrying import said, wait_until_carried
+from tests.cluster.test_carrying import reply_text, wait_until_carried
 from tests.daemons import SECONDS, descendants, gone_within
 
 from sandbox_agent.testing import agent_cache
@@ -48,7 +48,7 @@ def test_a_replacement_resumes_what_the_agent_said_before(
         other = nodes.start("one", disk="another disk", env=env)
         answer = other.client.turn(session, "What is the secret word?")
         assert outcomes(answer) == ["end_turn"]
-        assert "(user message 3)" in said(answer)
+        assert "(user message 3)" in reply_text(answer)
         assert other.client.info(session)["nativeSessionId"] == native_id
     finally:
         nodes.end()

@@ -274,9 +274,9 @@ def test_calls_a_function_of_a_typescript_program(live: Live, typescript: str) -
     command = [typescript, str(program), live.daemon.url, live.agent.name, str(live.workspace), prompt]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
-    told = msgspec.json.decode(done.stdout)
-    assert told["asked"] == ["Bonn"]
-    session = live.adopt(told["session"])
+    report = msgspec.json.decode(done.stdout)
+    assert report["asked"] == ["Bonn"]
+    session = live.adopt(report["session"])
     started = session.wait(lambda event: isinstance(event.data, TurnStarted)).data
     assert isinstance(started, TurnStarted)
     _called_the_tool(session, session.finish(started.turn_id))

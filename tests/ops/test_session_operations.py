@@ -51,7 +51,7 @@ ONE = OneSession("s")
 
 
 async def busy(daemon: Daemon, *texts: str) -> list[str]:
-    """A session with a turn that does not end, and messages that wait; their turns."""
+    """Create a session with an endless turn and queued messages. Returns their turns."""
     await create(daemon)
     await send_message(daemon, SendMessage("s", "hang"))
     return [(await send_message(daemon, SendMessage("s", text))).turn_id for text in texts]

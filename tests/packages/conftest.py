@@ -14,7 +14,7 @@ VERSION = "97.98.99"
 
 
 class Release:
-    """A dry run of a release: what it said, and what it left."""
+    """A dry run of a release: its output, and what it left."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.dist = root, root / "dist"
@@ -30,7 +30,7 @@ class Release:
             text=True,
         )
         assert ended.returncode == 0, ended.stderr[-3000:]
-        self.said = ended.stdout
+        self.output = ended.stdout
 
     def git(self, *words: str) -> str:
         me = ("-c", "user.name=tests", "-c", "user.email=tests@localhost")

@@ -1,4 +1,4 @@
-"""What a release gives, each installed from its file into an empty environment and used: a daemon, a session, a turn."""
+"""The artifacts of a release, each installed into an empty environment and used: a daemon, a session, a turn."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def serves(program: Path, folder: Path, env: dict[str, str] | None = None) -> No
     """A turn of the mock agent, asked for by the program's own commands."""
     with running(Daemon(folder / "data", env=env, program=[str(program)])) as daemon:
         env = {**os.environ, **(env or {}), "SANDBOX_AGENT_ENDPOINT": f"http://127.0.0.1:{daemon.port}"}
-        for words, told in (
+        for words, expected in (
             (("create", "s", "--agent", "mock"), "healthy"),
             (("stream-message", "s", "hello"), '"type":"turn.ended"'),
         ):
             ended = subprocess.run([program, "sessions", *words], capture_output=True, env=env, text=True)
-            assert told in ended.stdout, ended.stderr
+            assert expected in ended.stdout, ended.stderr
 
 
 # -- the release ----------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ def test_a_dry_run_builds_everything_and_leaves_the_repository_as_it_was(release
         f"sandbox-agentd-react-{VERSION}.tgz",
         "SHA256SUMS",
     }
-    assert release.said.startswith(f"{VERSION}\n\n### ") or f"\n{VERSION}\n\n### " in release.said
-    assert release.said.endswith("dry run: nothing was committed or tagged\n")
+    assert release.output.startswith(f"{VERSION}\n\n### ") or f"\n{VERSION}\n\n### " in release.output
+    assert release.output.endswith("dry run: nothing was committed or tagged\n")
 
 
 def test_the_checksums_cover_every_file(release: Release) -> None:
@@ -147,8 +147,8 @@ def test_the_sdist_installs_without_node_and_its_commands_draw(
     run(python, "-m", "pip", "install", "--quiet", f"sandbox-agentd[cli] @ {sdist.as_uri()}", path="/bin")
     program = str(python.with_name("sandbox-agent"))
     with running(Daemon(tmp_path / "data", program=[program])) as daemon:
-        said = run(program, "run", "mock", "hello", "--endpoint", f"http://127.0.0.1:{daemon.port}")
-        assert ANSWER in said
+        output = run(program, "run", "mock", "hello", "--endpoint", f"http://127.0.0.1:{daemon.port}")
+        assert ANSWER in output
         page = run(
             python,
             "-c",

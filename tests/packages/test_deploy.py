@@ -66,7 +66,7 @@ def test_the_state_is_a_claim_and_the_token_a_secret(manifest: dict[str, Any], p
     (volume,) = re.findall(r"^VOLUME (.+)$", DOCKERFILE, re.MULTILINE)
     assert mounts["state"] == volume
     assert "state" in claims
-    (secret,) = [one["secret"]["secretName"] for one in pod["volumes"] if one["name"] == "token"]
+    (secret,) = [volume["secret"]["secretName"] for volume in pod["volumes"] if volume["name"] == "token"]
     assert secret == "sandbox-agent"
     assert container["args"] == ["server", "--token-file", f"{mounts['token']}/token"]
 

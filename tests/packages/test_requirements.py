@@ -41,10 +41,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     for name in {NAME, *required(NAME)}:
-        one = distribution(name)
-        tops = {file.parts[0] for file in one.files or ()} - {"..", "__pycache__"}
+        found = distribution(name)
+        tops = {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}
         for top in (top for top in tops if not top.endswith(".pth")):
-            (packages / top).symlink_to(Path(str(one.locate_file(top))))
+            (packages / top).symlink_to(Path(str(found.locate_file(top))))
     (packages / SOURCE.name).symlink_to(SOURCE)
     return folder / "bin" / "python"
 
@@ -53,8 +53,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def daemon(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     with running(
         Daemon(tmp_path_factory.mktemp("daemon") / "data", program=(str(python), "-m", "sandbox_agent"))
-    ) as one:
-        yield one
+    ) as found:
+        yield found
 
 
 def command(python: Path, daemon: Daemon, *words: str) -> subprocess.CompletedProcess[str]:
@@ -85,7 +85,7 @@ def test_the_daemon_and_the_sdk_run_a_session(python: Path, daemon: Daemon) -> N
     )
     ended = subprocess.run([python, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "You said: hello (message 1 of this conversation)\n"), (
-        f"{ended.stderr}{daemon.said()}"
+        f"{ended.stderr}{daemon.stderr()}"
     )
 
 

@@ -116,12 +116,12 @@ def test_every_reply_has_its_status() -> None:
     assert [STATUS[reply] for reply in replies] == ["accept", "accept_for_session", "reject"]
 
 
-# -- edits that need nobody -------------------------------------------------------------------
+# -- edits that need no answer -------------------------------------------------------------------
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """A folder with something in it, and something beside it."""
+    """A folder with files in it and files beside it."""
     workspace = tmp_path / "ws"
     (workspace / "src").mkdir(parents=True)
     (workspace / ".git" / "hooks").mkdir(parents=True)
@@ -131,7 +131,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def edited(workspace: Path, *paths: str, rules: tuple[Rule, ...] = ()) -> Verdict | None:
-    """What becomes of an edit of these files in this folder, on the file system as it is."""
+    """The verdict about an edit of these files in this folder, on the real file system."""
     asked = Ask("write", {}, "edit", paths=paths, needs=(Rule("write"),))
     request = Request("mock", asked, str(workspace), os.path.realpath)
     return verdict(request, Settings(str(workspace), permission_mode="acceptEdits"), Rules(), rules)

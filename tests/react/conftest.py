@@ -1,4 +1,4 @@
-"""The React package as a stranger gets it: packed, and put into a project of its own with the example."""
+"""The React package as a user gets it: packed, and installed into a project with the example."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECONDS = 280
 
 
 def run(*command: str | Path, folder: Path, env: dict[str, str] | None = None) -> str:
-    """What a command says; it must succeed."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,

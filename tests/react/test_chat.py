@@ -19,7 +19,7 @@ Site = tuple[str, Path]
 
 
 class Chat:
-    """The example in one window, in the words of its users."""
+    """The example in one window, driven as a user would."""
 
     def __init__(self, page: Page, daemon: Daemon) -> None:
         self.page = page
@@ -145,7 +145,7 @@ def test_everyone_can_use_it(chat: Chat, colours: Literal["dark", "light"]) -> N
     expect(chat.waiting).to_be_visible()
     chat.page.add_script_tag(content=AXE.read_text())
     found: dict[str, Any] = chat.page.evaluate("() => axe.run({resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+    assert [(violation["id"], violation["nodes"][0]["html"]) for violation in found["violations"]] == []
     assert chat.page.evaluate(LOW_CONTRAST) == []
     assert chat.page.evaluate(FAULTS) == []
     ground = chat.log.evaluate("box => getComputedStyle(box.parentElement).backgroundColor")

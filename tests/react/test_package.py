@@ -60,14 +60,14 @@ def test_the_chat_has_forty_lines_and_is_the_one_that_the_docs_show() -> None:
 def test_every_variable_of_the_theme_is_in_the_docs() -> None:
     theme = (PACKAGE / "src" / "styles" / "theme.css").read_text()
     variables = set(re.findall(r"^  (--[\w-]+):", theme, re.MULTILINE))
-    told = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
-    assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= told
+    documented = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
+    assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= documented
 
 
 def test_the_inspector_is_built_on_the_package_and_on_the_sdk() -> None:
     sources = [path.read_text() for path in (ROOT / "inspector" / "src").rglob("*.ts*")]
     imported = set(re.findall(r'from "((?:chat|sandbox-agentd)\b[^"]*)"', "\n".join(sources)))
     assert {"chat/index", "sandbox-agentd"} <= imported
-    # One place wraps `fetch` to write requests down, and another asks whether anybody answers at all.
+    # One place wraps `fetch` to log requests, and another checks whether a server answers at all.
     assert sum(len(re.findall(r"\bawait fetch\(", source)) for source in sources) == 2
     assert not any("EventSource" in source or "getReader()" in source for source in sources)

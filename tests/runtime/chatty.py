@@ -1,4 +1,4 @@
-"""A toy agent: its process prints what it is told to, over one wire shared by all conversations."""
+"""A toy agent: its process prints what it is sent, over one wire shared by all conversations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for line in sys.stdin.buffer:
 
 
 class Fault(Exception):
-    """A fault of ours."""
+    """An internal error."""
 
 
 class ChattyWire(Wire):
@@ -44,11 +44,11 @@ class ChattyWire(Wire):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self._conversations: dict[str, Conversation] = {}
 
     def say(self, text: str) -> None:
-        """Have the process say something."""
+        """Make the process print a line."""
         self.outbox.append(text.encode())
 
     def conversations(self) -> Iterable[Conversation]:
@@ -80,7 +80,7 @@ class ChattyWire(Wire):
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
         name, words, *_ = frame.decode().split()
-        self.heard.append(f"{name} {words}")
+        self.received.append(f"{name} {words}")
         if conversation := self._conversations.get(name):
             conversation.scribe.status(words)
 

@@ -240,11 +240,11 @@ def test_an_agents_image_is_written_off_the_event_loop_before_its_event(
                 assert b'"type":"image"' not in await bodies(daemon)
                 await disk.let_through()
 
-                async def is_told() -> bool:
+                async def is_reported() -> bool:
                     return b'"type":"image"' in await bodies(daemon)
 
                 async with asyncio.timeout(SECONDS):
-                    while not await is_told():
+                    while not await is_reported():
                         await asyncio.sleep(PAUSE)
             [picture] = files(tmp_path)
             assert picture.read_bytes().startswith(b"\x89PNG")

@@ -23,12 +23,12 @@ TOOLS = (Tool("look", "Look something up.", {"type": "object", "properties": {"a
 
 
 class Desk:
-    """A socket with tools, and what the session heard through it."""
+    """A socket with tools, and the inputs that the session gets through it."""
 
-    def __init__(self, tools: ClientTools, server: McpServer, heard: asyncio.Queue[Input]) -> None:
+    def __init__(self, tools: ClientTools, server: McpServer, inputs: asyncio.Queue[Input]) -> None:
         self.tools = tools
         self.server = server
-        self.heard = heard
+        self.inputs = inputs
         self.folder = Path(server.args[-1])
         self._writers: list[asyncio.StreamWriter] = []
 
@@ -49,16 +49,16 @@ class Desk:
         return reader, writer
 
     async def called(self) -> ToolCalled:
-        news = await asyncio.wait_for(self.heard.get(), 10)
+        news = await asyncio.wait_for(self.inputs.get(), 10)
         assert isinstance(news, ToolCalled)
         return news
 
 
 @asynccontextmanager
 async def desk(timeout_ms: int | None = None) -> AsyncIterator[Desk]:
-    heard: asyncio.Queue[Input] = asyncio.Queue()
-    tools = ClientTools(TOOLS, timeout_ms, 1, heard.put_nowait)
-    here = Desk(tools, await tools.open("test"), heard)
+    inputs: asyncio.Queue[Input] = asyncio.Queue()
+    tools = ClientTools(TOOLS, timeout_ms, 1, inputs.put_nowait)
+    here = Desk(tools, await tools.open("test"), inputs)
     try:
         yield here
     finally:
@@ -100,7 +100,7 @@ def test_a_stranger_gets_no_answer(line: bytes) -> None:
             reader, writer = await here.connect()
             writer.write(line)
             assert await asyncio.wait_for(reader.read(), 10) == b""
-            assert here.heard.empty()
+            assert here.inputs.empty()
 
     asyncio.run(run())
 
@@ -121,7 +121,7 @@ def test_a_call_that_no_client_should_see_fails(request_: dict[str, Any], reason
             outcome = json.loads(await asyncio.wait_for(reader.readline(), 10))
             assert outcome["failed"]
             assert reason in outcome["output"]
-            assert here.heard.empty()
+            assert here.inputs.empty()
 
     asyncio.run(run())
 
@@ -146,7 +146,7 @@ def test_an_agent_that_hangs_up_takes_its_call_back() -> None:
             _, writer = await here.ask(arguments={})
             call = await here.called()
             writer.close()
-            news = await asyncio.wait_for(here.heard.get(), 10)
+            news = await asyncio.wait_for(here.inputs.get(), 10)
             assert isinstance(news, ToolGivenUp)
             assert (news.key, news.why) == (call.key, "the agent no longer waits for the result")
             assert here.tools.calls == {}

@@ -245,8 +245,8 @@ def test_an_expired_login_counts_only_if_the_agent_can_renew_it(
     tokens = {"access_token": web_token(exp=LONG_AGO), "refresh_token": refresh}
     plant(tmp_path, ".codex/auth.json", {"tokens": tokens})
     for name in ("claude", "codex", "opencode", "pi"):
-        [one] = found(name, {}, tmp_path)
-        assert (name, one.expires_at, one.has_expired(time.time())) == (name, LONG_AGO, True)
+        [credential] = found(name, {}, tmp_path)
+        assert (name, credential.expires_at, credential.has_expired(time.time())) == (name, LONG_AGO, True)
         assert (name, has_credentials(AGENTS[name], {}, tmp_path)) == (name, available)
 
 

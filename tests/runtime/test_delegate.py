@@ -49,9 +49,9 @@ class Talk:
     def __init__(self) -> None:
         self.frames: asyncio.Queue[Any] = asyncio.Queue()
         self.exits: list[Exit] = []
-        self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._hear, self.exits.append)
+        self.process = DelegatingProcess(f"test-delegate-{os.getpid()}", self._handle, self.exits.append)
 
-    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+    def _handle(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         for frame in frames:
             assert isinstance(frame, bytes | DelegateAsk)
             self.frames.put_nowait(frame if isinstance(frame, DelegateAsk) else msgspec.json.decode(frame))
@@ -70,13 +70,13 @@ class Talk:
 @asynccontextmanager
 async def talk() -> AsyncIterator[tuple[Talk, Path]]:
     """A running agent, and the path of its socket."""
-    one = Talk()
-    await one.start()
+    agent = Talk()
+    await agent.start()
     try:
-        address = (await one.frames.get())["address"]
-        yield one, Path(address.removeprefix("unix:"))
+        address = (await agent.frames.get())["address"]
+        yield agent, Path(address.removeprefix("unix:"))
     finally:
-        await one.process.stop()
+        await agent.process.stop()
 
 
 def question(asked: DelegateAsk) -> tuple[str, Any]:
@@ -89,71 +89,71 @@ def facts(tool: str, given: object) -> dict[str, object]:
 
 def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, _):
-            one.write({"tool": "Bash", "input": {"cmd": "ls"}})
-            assert question(await one.frames.get()) == ("delegate-1", facts("Bash", {"cmd": "ls"}))
-            one.reply("delegate-1", True)
-            assert await one.frames.get() == {"tool": "Bash", "code": program.ALLOW, "stderr": ""}
+        async with talk() as (agent, _):
+            agent.write({"tool": "Bash", "input": {"cmd": "ls"}})
+            assert question(await agent.frames.get()) == ("delegate-1", facts("Bash", {"cmd": "ls"}))
+            agent.reply("delegate-1", True)
+            assert await agent.frames.get() == {"tool": "Bash", "code": program.ALLOW, "stderr": ""}
 
     run(body)
 
 
 def test_a_rejection_tells_the_agent_why(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, _):
-            one.write({"tool": "Bash", "input": {"cmd": "rm -r /"}})
-            await one.frames.get()
-            one.reply("delegate-1", False, "not on my machine")
+        async with talk() as (agent, _):
+            agent.write({"tool": "Bash", "input": {"cmd": "rm -r /"}})
+            await agent.frames.get()
+            agent.reply("delegate-1", False, "not on my machine")
             rejected = {"tool": "Bash", "code": program.REJECT, "stderr": "not on my machine"}
-            assert await one.frames.get() == rejected
+            assert await agent.frames.get() == rejected
 
     run(body)
 
 
 def test_questions_at_the_same_time_get_their_own_answers(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, _):
-            one.write({"tool": "first", "input": 1}, {"tool": "second", "input": 2})
-            questions = [question(await one.frames.get()) for _ in range(2)]
-            asked = {told["tool"]: id for id, told in questions}
-            one.reply(asked["second"], True)
-            assert await one.frames.get() == {"tool": "second", "code": program.ALLOW, "stderr": ""}
-            one.reply(asked["first"], False, "no")
-            assert await one.frames.get() == {"tool": "first", "code": program.REJECT, "stderr": "no"}
+        async with talk() as (agent, _):
+            agent.write({"tool": "first", "input": 1}, {"tool": "second", "input": 2})
+            questions = [question(await agent.frames.get()) for _ in range(2)]
+            asked = {question["tool"]: id for id, question in questions}
+            agent.reply(asked["second"], True)
+            assert await agent.frames.get() == {"tool": "second", "code": program.ALLOW, "stderr": ""}
+            agent.reply(asked["first"], False, "no")
+            assert await agent.frames.get() == {"tool": "first", "code": program.REJECT, "stderr": "no"}
 
     run(body)
 
 
 def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, _):
+        async with talk() as (agent, _):
             given = {"content": "x" * (8 << 20)}
-            one.write({"tool": "create_file", "input": given})
-            assert question(await one.frames.get()) == ("delegate-1", facts("create_file", given))
-            one.reply("delegate-1", True)
-            await one.frames.get()
+            agent.write({"tool": "create_file", "input": given})
+            assert question(await agent.frames.get()) == ("delegate-1", facts("create_file", given))
+            agent.reply("delegate-1", True)
+            await agent.frames.get()
 
     run(body)
 
 
 def test_only_other_frames_than_replies_go_to_the_agent(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, _):
+        async with talk() as (agent, _):
             prompt = {"type": "user", "message": {"content": [{"text": '{"type":"delegate_reply"}'}]}}
-            one.process.write([DelegateReply("nobody's", allow=True), msgspec.json.encode(prompt)])
-            assert await one.frames.get() == {"read": prompt}
+            agent.process.write([DelegateReply("nobody's", allow=True), msgspec.json.encode(prompt)])
+            assert await agent.frames.get() == {"read": prompt}
 
     run(body)
 
 
 def test_a_question_is_passed_on_unchanged_with_an_id(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, path):
+        async with talk() as (agent, path):
             for number, line in enumerate((b'{"type":"result","id":"mine"}', b"what?"), 1):
                 reader, writer = await asyncio.open_unix_connection(path)
                 writer.write(line + b"\n")
-                assert await one.frames.get() == DelegateAsk(f"delegate-{number}", line)
-                one.reply(f"delegate-{number}", True)
+                assert await agent.frames.get() == DelegateAsk(f"delegate-{number}", line)
+                agent.reply(f"delegate-{number}", True)
                 assert await reader.read() == b'{"allow":true,"message":null,"answers":null}\n'
                 writer.close()
                 await writer.wait_closed()
@@ -163,17 +163,17 @@ def test_a_question_is_passed_on_unchanged_with_an_id(run: Callable[[Body], None
 
 def test_the_socket_is_private_and_removed_with_the_process(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as (one, path):
+        async with talk() as (agent, path):
             assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
             reader, writer = await asyncio.open_unix_connection(path)
             writer.write(b'{"tool":"Bash"}\n')
-            await one.frames.get()
-            await one.process.stop()
+            await agent.frames.get()
+            await agent.process.stop()
             assert await reader.read() == b""
             writer.close()
             await writer.wait_closed()
             assert not path.parent.exists()
-            assert [exit.signal for exit in one.exits] == ["SIGTERM"]
+            assert [exit.signal for exit in agent.exits] == ["SIGTERM"]
 
     run(body)
 

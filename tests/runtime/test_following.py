@@ -78,7 +78,7 @@ class Session:
         raise AssertionError(error)
 
 
-def said(text: str, raw: bytes | None = None) -> Draft:
+def delta(text: str, raw: bytes | None = None) -> Draft:
     return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
 
 
@@ -129,7 +129,7 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
         for count in plan:
             # Some are larger than a piece, so that readers stop in the middle of one.
             sizes = [dice.choice((10, 20_000, 3 * PIECE_BYTES)) for _ in range(count)]
-            drafts = [said("x" * size) for size in sizes]
+            drafts = [delta("x" * size) for size in sizes]
             if dice.random() < 0.5:
                 session.append_pieces(drafts)
             else:
@@ -171,7 +171,7 @@ def test_live_and_replay_are_the_same_bytes(store: Store) -> None:
             session = Session(log, "a")
             async with followed(of_session(log, session)) as live:
                 for text in ("one", "two", "x" * 3 * PIECE_BYTES):
-                    await session.append([said(text), said(text * 2)])
+                    await session.append([delta(text), delta(text * 2)])
                 await live.until_number(6)
             async with followed(of_session(log, session)) as replayed:
                 await replayed.until_number(6)
@@ -192,7 +192,7 @@ def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
             session = Session(log, "a")
             async with followed(of_session(log, session)) as paper:
                 for number in range(1, 6):
-                    await session.append([said("x" * 3 * PIECE_BYTES)])
+                    await session.append([delta("x" * 3 * PIECE_BYTES)])
                     assert paper.numbers[-1] == number
 
     asyncio.run(scenario())
@@ -203,10 +203,10 @@ def test_a_reader_that_falls_behind_continues_from_the_store(store: Store) -> No
         async with opened(store) as log:
             session = Session(log, "a")
             async with followed(of_session(log, session), room=10) as paper:
-                await session.append([said("first")])
+                await session.append([delta("first")])
                 assert paper.is_full
                 for _ in range(40):
-                    await session.append([said("x" * 100_000)])
+                    await session.append([delta("x" * 100_000)])
                 assert paper.numbers == [1]
                 paper.drain()
                 await paper.until_number(41)
@@ -221,7 +221,7 @@ def test_nothing_is_written_to_a_full_reader(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            await session.append([said("x" * 10 * PIECE_BYTES, b'"%b"' % (b"y" * 10 * PIECE_BYTES))])
+            await session.append([delta("x" * 10 * PIECE_BYTES, b'"%b"' % (b"y" * 10 * PIECE_BYTES))])
             kinds: list[Following] = [
                 of_session(log, session),
                 RawFollowing(log, session.channel, "a", 0),
@@ -247,7 +247,7 @@ def test_large_events_with_their_payloads_are_whole(store: Store, raw: bytes | N
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            await session.append([said("x" * 200_000, raw), said("small", raw), said("last")])
+            await session.append([delta("x" * 200_000, raw), delta("small", raw), delta("last")])
             rows = store.read("a", 0, 9, 1 << 30, with_raw=True)
             async with followed(RawFollowing(log, session.channel, "a", 0), room=0) as paper:
                 while not paper.has_number(3):
@@ -276,10 +276,10 @@ def test_a_reader_of_all_sessions_follows_positions(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            await a.append([said("a1"), said("a2")])
+            await a.append([delta("a1"), delta("a2")])
             async with followed(of_all(log, 1)) as paper:
                 await paper.until_number(2)
-                await asyncio.gather(b.append([said("b1")]), a.append([said("a3")]))
+                await asyncio.gather(b.append([delta("b1")]), a.append([delta("a3")]))
                 assert deltas(paper) == [(2, "a2"), (3, "b1"), (4, "a3")]
 
     asyncio.run(scenario())
@@ -296,7 +296,7 @@ def test_a_reader_of_all_sessions_gets_large_events_whole_though_positions_have_
             a, b = Session(log, "a"), Session(log, "b")
             sizes = (10, 3 * PIECE_BYTES, 10, 5 * PIECE_BYTES)
             for session, size in zip((a, b, a, b), sizes, strict=True):
-                await session.append([said("x" * size)])
+                await session.append([delta("x" * size)])
             async with followed(of_all(log), room=0) as paper:
                 while not paper.has_number(log.channel.committed):
                     await paper.until(lambda: paper.is_full)
@@ -310,10 +310,10 @@ def test_a_reader_continues_after_deleted_events(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            await a.append([said("a1"), said("a2")])
+            await a.append([delta("a1"), delta("a2")])
             await a.append([], DeleteSession("a"))
             async with followed(of_all(log)) as paper:
-                await b.append([said("b1")])
+                await b.append([delta("b1")])
                 await paper.until_number(3)
                 assert deltas(paper) == [(3, "b1")]
 
@@ -340,11 +340,11 @@ def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
         filled(store)
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            await a.append([said("a1")])
+            await a.append([delta("a1")])
             await a.append([], DeleteSession("a"))
             async with followed(of_all(log)) as paper:
                 await asyncio.to_thread(store.looked.wait, SECONDS)
-                await b.append([said("b1")])
+                await b.append([delta("b1")])
                 store.go_on.set()
                 await paper.until_number(2)
                 assert deltas(paper) == [(2, "b1")]
@@ -361,9 +361,9 @@ def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(
     async def scenario() -> None:
         async with opened(store) as log:
             session, other = Session(log, "a"), Session(log, "b")
-            await session.append([said("x" * 10 * PIECE_BYTES)])
+            await session.append([delta("x" * 10 * PIECE_BYTES)])
             if following is not None:
-                await other.append([said("y" * following)])
+                await other.append([delta("y" * following)])
             paper = Paper(room=0)
             running = asyncio.create_task(of_all(log).run(paper))
             await paper.until(lambda: paper.is_full)
@@ -379,13 +379,13 @@ def test_a_reader_of_a_deleted_session_reads_nothing_of_its_successor(store: Sto
     async def scenario() -> None:
         async with opened(store) as log:
             session, successor = Session(log, "a"), Session(log, "a")
-            await session.append([said("x" * PIECE_BYTES) for _ in range(3)])
+            await session.append([delta("x" * PIECE_BYTES) for _ in range(3)])
             paper = Paper(room=0)
             running = asyncio.create_task(of_session(log, session).run(paper))
             await paper.until(lambda: paper.is_full)
             await session.append([], DeleteSession("a"))
             filled(store)
-            await successor.append([said("theirs") for _ in range(3)])
+            await successor.append([delta("theirs") for _ in range(3)])
             session.channel.close(deleted=True)
             paper.drain()
             await running
@@ -429,7 +429,7 @@ def test_a_reader_that_is_behind_gets_the_rest_when_the_log_is_closed(store: Sto
     async def scenario() -> None:
         log = Log(store)
         session = Session(log, "a")
-        await session.append([said("x" * 50_000) for _ in range(100)])
+        await session.append([delta("x" * 50_000) for _ in range(100)])
         paper, stalled = Paper(), Paper(room=0)
         reading = [asyncio.create_task(of_session(log, session).run(outlet)) for outlet in (paper, stalled)]
         await stalled.until(lambda: stalled.is_full)
@@ -450,7 +450,7 @@ def test_the_end_of_a_session_ends_its_streams(
     async def scenario() -> None:
         async with opened(store) as log:
             session, paper = Session(log, "a"), Paper()
-            ending = [said("last"), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)]
+            ending = [delta("last"), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)]
             if when == "live":
                 reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(paper))
                 await asyncio.sleep(0)
@@ -478,10 +478,10 @@ def test_a_turn_stream_runs_from_start_to_end(store: Store) -> None:
             reading = asyncio.create_task(following.run(paper))
             await asyncio.sleep(0)
             large = "x" * 3 * PIECE_BYTES
-            await session.append([said("before"), said(large), said(f'"turn_id":"turn_2" {large}')])
-            await session.append([draft_of(TurnStarted("turn_2"), "daemon", None, None), said("x")])
+            await session.append([delta("before"), delta(large), delta(f'"turn_id":"turn_2" {large}')])
+            await session.append([draft_of(TurnStarted("turn_2"), "daemon", None, None), delta("x")])
             await session.append(
-                [said(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], view=ENDED
+                [delta(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], view=ENDED
             )
             await reading
             assert paper.numbers == [4, 5, 6, 7]
@@ -540,9 +540,9 @@ def test_nothing_is_written_to_a_reader_that_has_just_gone(store: Store) -> None
         async with opened(store) as log:
             session = Session(log, "a")
             async with followed(of_session(log, session)) as paper:
-                await session.append([said("one")])
+                await session.append([delta("one")])
                 await paper.until_number(1)
-                paper.leave()  # its task hears of it in the next round of the loop
+                paper.leave()  # its task notices in the next round of the loop
                 session.channel.publish([(2, frame_of(2, b"{}"))], ended=True)
             assert paper.numbers == [1]
 
@@ -555,9 +555,9 @@ def test_a_failing_reader_affects_no_other(store: Store) -> None:
             session = Session(log, "a")
             broken = asyncio.create_task(of_session(log, session).run(Torn()))
             async with followed(of_session(log, session)) as paper:
-                await session.append([said("one")])
+                await session.append([delta("one")])
                 await broken
-                await session.append([said("two")])
+                await session.append([delta("two")])
                 await paper.until_number(2)
                 assert session.channel.readers == 1
 
@@ -572,7 +572,7 @@ def test_a_ping_comes_neither_inside_a_frame_nor_into_a_full_outlet(store: Store
             async with followed(following, room=0) as paper:
                 following.ping()
                 assert paper.writes == [PING]
-                await session.append([said("x" * 3 * PIECE_BYTES)])
+                await session.append([delta("x" * 3 * PIECE_BYTES)])
                 following.ping()
                 assert paper.writes == [PING]
                 paper.drain(room=0)
@@ -618,7 +618,7 @@ def test_following_with_raws_shows_them(store: Store) -> None:
             session = Session(log, "a")
             async with followed(RawFollowing(log, session.channel, "a", 0)) as paper:
                 frame = b'{"native": true}'
-                await session.append([said("1", frame), said("2", frame)])
+                await session.append([delta("1", frame), delta("2", frame)])
                 await paper.until_number(2)
                 assert [decode_event(body).raw for _, body in paper.numbered] == [{"native": True}] * 2
 

@@ -106,7 +106,7 @@ def guarded(script: str, *, grace_ms: int = 500, env: dict[str, str] | None = No
 
 
 @pytest.mark.parametrize(
-    "script, said",
+    "script, report",
     [
         ("exit 0", "exited 0"),
         ("exit 7", "exited 7"),
@@ -114,10 +114,10 @@ def guarded(script: str, *, grace_ms: int = 500, env: dict[str, str] | None = No
         ("kill -SEGV $$", "exited -11"),
     ],
 )
-def test_the_exit_of_the_agent_is_reported(script: str, said: str) -> None:
+def test_the_exit_of_the_agent_is_reported(script: str, report: str) -> None:
     with guarded(script) as running:
         running.pid()
-        assert [running.says(), running.says()] == [said, ""]
+        assert [running.says(), running.says()] == [report, ""]
         assert running.process.wait(SECONDS) == 0
 
 
@@ -287,7 +287,7 @@ def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
 # -- the leash ----------------------------------------------------------------------------------
 
 
-def test_a_family_whose_daemon_is_silent_is_frozen_until_it_is_heard_again() -> None:
+def test_processes_of_a_silent_daemon_are_frozen_until_it_sends_again() -> None:
     with guarded(f"{FAMILY}\nwait") as running:
         family = [running.pid(), *(int(running.line()) for _ in range(FAMILY_SIZE))]
         running.tell("hold 50")

@@ -100,8 +100,8 @@ async def running(folder: Path, agent: Agent | None = None) -> AsyncIterator[Run
 
 def say(host: Host, *words: str) -> None:
     assert isinstance(host.wire, ChattyWire)
-    for one in words:
-        host.wire.say(one)
+    for word in words:
+        host.wire.say(word)
     host.flush()
 
 
@@ -122,13 +122,13 @@ def test_output_waits_for_the_first_tenant(tmp_path: Path) -> None:
             say(host, "a early")
             await become(lambda: bool(host._held))
             tenant = Tenant(host, "a")
-            assert wire.heard == []
+            assert wire.received == []
             host.begin()
-            assert wire.heard == ["a early"]
+            assert wire.received == ["a early"]
             host.begin()  # by the second tenant
             say(host, "a late")
             await tenant.until(lambda: tenant.notices.count("output 1") == 2)
-            assert wire.heard == ["a early", "a late"]
+            assert wire.received == ["a early", "a late"]
 
     asyncio.run(scenario())
 
@@ -145,9 +145,9 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
             say(host, "a 1", "b 2", "a 3")
             await become(lambda: len(host._held) == 3)
             host.release()
-            assert (wire.heard, a.notices, b.notices) == ([], ["Ready"], ["Ready"])
+            assert (wire.received, a.notices, b.notices) == ([], ["Ready"], ["Ready"])
             host.release()
-            assert wire.heard == ["a 1", "b 2", "a 3"]
+            assert wire.received == ["a 1", "b 2", "a 3"]
             # Each is notified once, for all of its output.
             assert (a.notices, b.notices) == (["Ready", "output 2"], ["Ready", "output 1"])
 
@@ -172,9 +172,9 @@ def test_later_output_waits_behind_held_output(tmp_path: Path) -> None:
             host.release()
             say(host, "a 3")
             await become(lambda: len(host._held) == 1)
-            assert wire.heard == ["a 1", "a 2"]
+            assert wire.received == ["a 1", "a 2"]
             host.release()
-            assert wire.heard == ["a 1", "a 2", "a 3"]
+            assert wire.received == ["a 1", "a 2", "a 3"]
 
     asyncio.run(scenario())
 
@@ -195,8 +195,8 @@ def test_a_long_hold_applies_back_pressure(tmp_path: Path) -> None:
             assert host._held_bytes == held
             host.begin()
             assert (host._pauses, host._held_bytes) == (0, 0)
-            await tenant.until(lambda: len(wire.heard) == lines)
-            assert wire.heard == [f"a {number}" for number in range(lines)]
+            await tenant.until(lambda: len(wire.received) == lines)
+            assert wire.received == [f"a {number}" for number in range(lines)]
 
     asyncio.run(scenario())
 
@@ -230,7 +230,7 @@ def test_an_exit_is_reported_after_all_output(tmp_path: Path) -> None:
             host.hold()
             say(host, "a last", "exit 3")
             await tenant.until(lambda: "dying" in tenant.notices)
-            assert (tenant.notices, wire.heard) == (["Ready", "dying"], [])
+            assert (tenant.notices, wire.received) == (["Ready", "dying"], [])
             assert not host.exit_reported.is_set()
             host.release()
             assert tenant.notices == ["Ready", "dying", "output 1", "exited 3"]
@@ -262,7 +262,7 @@ def test_a_tenant_that_left_is_not_notified(tmp_path: Path) -> None:
             await here.hosts.release(host, a.conversation)
             say(host, "a 1", "b 2", "exit 0")
             await b.until(lambda: "exited 0" in b.notices)
-            assert wire.heard == ["a 1", "b 2"]
+            assert wire.received == ["a 1", "b 2"]
             assert a.notices == ["Ready"]
 
     asyncio.run(scenario())
@@ -309,10 +309,10 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
             host.release()
             assert a.notices == [
                 "Ready",
-                "broken the daemon failed on what the agent said: Fault: b'a fault'",
+                "broken the daemon could not process the output of the agent: Fault: b'a fault'",
             ]
             assert b.notices == ["Ready", "output 2"]
-            assert wire.heard == ["b before", "b after"]
+            assert wire.received == ["b before", "b after"]
             say(host, "b later")
             await b.until(lambda: b.notices[-1] == "output 1")
 
@@ -351,7 +351,10 @@ def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> N
             host.flush()
             await become(lambda: bool(host._waited))
             host.release()
-            assert a.notices == ["Ready", "broken the daemon failed on what the agent said: Fault: a"]
+            assert a.notices == [
+                "Ready",
+                "broken the daemon could not process the output of the agent: Fault: a",
+            ]
             assert b.notices == ["Ready"]
 
     asyncio.run(scenario())

@@ -44,10 +44,10 @@ def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
 
 
 class Talk:
-    """A link, and all that was heard from it."""
+    """A link, and everything received through it."""
 
     def __init__(self, password: str = "secret") -> None:
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
         self.exits: list[Exit] = []
         self.changed = asyncio.Condition()
         server = HttpServer(READY, "/events", "agent", password)
@@ -56,7 +56,7 @@ class Talk:
 
     def _frames(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         assert not self.exits
-        self.heard += [
+        self.received += [
             msgspec.json.decode(encode_frame(frame)) for frame in frames if not isinstance(frame, LineTooLong)
         ]
         self._notify()
@@ -88,14 +88,14 @@ class Talk:
 
     async def answer(self, path: str) -> Any:
         await self.until(lambda: self.answered(path))
-        return next(frame for frame in self.heard if frame.get("id") == path)
+        return next(frame for frame in self.received if frame.get("id") == path)
 
     def answered(self, path: str) -> bool:
-        return any(frame.get("id") == path for frame in self.heard)
+        return any(frame.get("id") == path for frame in self.received)
 
     @property
     def events(self) -> list[Any]:
-        return [frame for frame in self.heard if "sse" in frame]
+        return [frame for frame in self.received if "sse" in frame]
 
 
 def is_alive(pid: int) -> bool:
@@ -130,13 +130,13 @@ def test_early_requests_are_sent_once_the_event_stream_is_open(
     run: Callable[[Body], None],
 ) -> None:
     async def body() -> None:
-        async with talk() as one:
-            one.write(("POST", "/say", "hello"))
-            await one.until(lambda: len(one.heard) == 3)
-            told = {"sse": "/global/event", "data": {"said": "hello"}}
-            assert one.heard[0] == STREAM_1
-            assert sorted(one.heard[1:], key=str) == sorted(
-                [told, answer(204, "POST", "/say", None)], key=str
+        async with talk() as agent:
+            agent.write(("POST", "/say", "hello"))
+            await agent.until(lambda: len(agent.received) == 3)
+            event = {"sse": "/global/event", "data": {"said": "hello"}}
+            assert agent.received[0] == STREAM_1
+            assert sorted(agent.received[1:], key=str) == sorted(
+                [event, answer(204, "POST", "/say", None)], key=str
             )
 
     run(body)
@@ -144,14 +144,16 @@ def test_early_requests_are_sent_once_the_event_stream_is_open(
 
 def test_an_answer_carries_status_request_id_and_body(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
+        async with talk() as agent:
             asked = {"a": [1, "ü"]}
             given = {"given": asked, "type": "application/json"}
-            assert await one.ask("POST", "/echo", asked) == answer(200, "POST", "/echo", given)
+            assert await agent.ask("POST", "/echo", asked) == answer(200, "POST", "/echo", given)
             path = "/got?directory=/a%20b"
-            assert await one.ask("GET", path) == answer(200, "GET", path, {"got": path})
-            assert await one.ask("POST", "/unknown") == answer(404, "POST", "/unknown", {"name": "NotFound"})
-            assert await one.ask("GET", "/text") == answer(200, "GET", "/text", None)
+            assert await agent.ask("GET", path) == answer(200, "GET", path, {"got": path})
+            assert await agent.ask("POST", "/unknown") == answer(
+                404, "POST", "/unknown", {"name": "NotFound"}
+            )
+            assert await agent.ask("GET", "/text") == answer(200, "GET", "/text", None)
 
     run(body)
 
@@ -160,16 +162,16 @@ def test_only_requests_to_one_resource_wait_for_each_other(
     run: Callable[[Body], None],
 ) -> None:
     async def body() -> None:
-        async with talk() as one:
-            one.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"), ("GET", "/things/2/first"))
-            one.write(("GET", "/other"))
-            await one.answer("/other")
-            await one.answer("/things/2/first")
-            await one.until(lambda: {"sse": "/global/event", "data": "waiting"} in one.heard)
-            assert not one.answered("/things/1/next")
-            one.write(("POST", "/open"))
-            await one.answer("/things/1/next")
-            paths = [frame["id"] for frame in one.heard if "things/1" in frame.get("id", "")]
+        async with talk() as agent:
+            agent.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"), ("GET", "/things/2/first"))
+            agent.write(("GET", "/other"))
+            await agent.answer("/other")
+            await agent.answer("/things/2/first")
+            await agent.until(lambda: {"sse": "/global/event", "data": "waiting"} in agent.received)
+            assert not agent.answered("/things/1/next")
+            agent.write(("POST", "/open"))
+            await agent.answer("/things/1/next")
+            paths = [frame["id"] for frame in agent.received if "things/1" in frame.get("id", "")]
             assert paths == ["/things/1/wait", "/things/1/next"]
 
     run(body)
@@ -177,27 +179,29 @@ def test_only_requests_to_one_resource_wait_for_each_other(
 
 def test_events_and_bodies_of_many_megabytes_pass(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
+        async with talk() as agent:
             size = 8 << 20
             path = f"/long/{size}"
-            assert await one.ask("POST", path, "z" * size) == answer(200, "POST", path, {"long": "y" * size})
-            await one.until(lambda: len(one.events) == 2)
-            assert one.events == [STREAM_1, {"sse": "/global/event", "data": {"long": "x" * size}}]
+            assert await agent.ask("POST", path, "z" * size) == answer(
+                200, "POST", path, {"long": "y" * size}
+            )
+            await agent.until(lambda: len(agent.events) == 2)
+            assert agent.events == [STREAM_1, {"sse": "/global/event", "data": {"long": "x" * size}}]
 
     run(body)
 
 
 def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
-            await one.until(lambda: one.events)
-            one.link.pause()
+        async with talk() as agent:
+            await agent.until(lambda: agent.events)
+            agent.link.pause()
             # 25 MiB is more than the sockets between us hold. Answers still come.
-            assert (await one.ask("POST", "/flood/400"))["body"] == {"waits": True}
-            assert one.events == [STREAM_1]
-            one.link.resume()
-            await one.until(lambda: len(one.events) == 401)
-            assert [event["data"][0] for event in one.events[1:]] == list(range(400))
+            assert (await agent.ask("POST", "/flood/400"))["body"] == {"waits": True}
+            assert agent.events == [STREAM_1]
+            agent.link.resume()
+            await agent.until(lambda: len(agent.events) == 401)
+            assert [event["data"][0] for event in agent.events[1:]] == list(range(400))
 
     run(body)
 
@@ -207,16 +211,16 @@ def test_after_a_reconnect_the_wire_is_notified_and_events_resume(
     run: Callable[[Body], None], how: str
 ) -> None:
     async def body() -> None:
-        async with talk() as one:
-            await one.until(lambda: one.events)
-            await one.ask("POST", f"/drop/{how}")
-            await one.until(lambda: len(one.events) == 3)
-            await one.ask("POST", "/say", "after")
-            await one.until(lambda: len(one.events) == 4)
-            reasons = [event.pop("closed") for event in one.events if "closed" in event]
+        async with talk() as agent:
+            await agent.until(lambda: agent.events)
+            await agent.ask("POST", f"/drop/{how}")
+            await agent.until(lambda: len(agent.events) == 3)
+            await agent.ask("POST", "/say", "after")
+            await agent.until(lambda: len(agent.events) == 4)
+            reasons = [event.pop("closed") for event in agent.events if "closed" in event]
             assert reasons == ["the stream of events ended"]
-            assert [event for event in one.events if "data" not in event] == [{"sse": "/global/event"}]
-            assert [event["data"] for event in one.events if "data" in event] == [
+            assert [event for event in agent.events if "data" not in event] == [{"sse": "/global/event"}]
+            assert [event["data"] for event in agent.events if "data" in event] == [
                 {"stream": 1},
                 {"stream": 2},
                 {"said": "after"},
@@ -227,26 +231,26 @@ def test_after_a_reconnect_the_wire_is_notified_and_events_resume(
 
 def test_a_pause_survives_a_reconnect(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
-            await one.until(lambda: one.events)
-            await one.ask("POST", "/drop/rudely")
-            one.link.pause()
-            await one.until(lambda: any("closed" in event for event in one.events))
-            seen = len(one.events)
-            await one.ask("POST", "/say", "unheard")
-            assert len(one.events) == seen
-            one.link.resume()
-            await one.until(lambda: one.events[-1].get("data") == {"said": "unheard"})
+        async with talk() as agent:
+            await agent.until(lambda: agent.events)
+            await agent.ask("POST", "/drop/rudely")
+            agent.link.pause()
+            await agent.until(lambda: any("closed" in event for event in agent.events))
+            seen = len(agent.events)
+            await agent.ask("POST", "/say", "unheard")
+            assert len(agent.events) == seen
+            agent.link.resume()
+            await agent.until(lambda: agent.events[-1].get("data") == {"said": "unheard"})
 
     run(body)
 
 
 def test_a_refused_stream_is_retried(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk(REFUSE_STREAMS="2") as one:
-            one.write(("GET", "/held"))
-            await one.answer("/held")
-            assert one.heard == [STREAM_1, answer(200, "GET", "/held", {"got": "/held"})]
+        async with talk(REFUSE_STREAMS="2") as agent:
+            agent.write(("GET", "/held"))
+            await agent.answer("/held")
+            assert agent.received == [STREAM_1, answer(200, "GET", "/held", {"got": "/held"})]
 
     run(body)
 
@@ -257,12 +261,12 @@ def test_an_unanswered_request_to_a_live_server_has_status_0(
     monkeypatch.setattr(http_link, "EXIT_SECONDS", 0.05)
 
     async def body() -> None:
-        async with talk() as one:
+        async with talk() as agent:
             why = "the server closed the connection before it answered"
-            assert await one.ask("POST", "/hang-up") == answer(
+            assert await agent.ask("POST", "/hang-up") == answer(
                 0, "POST", "/hang-up", {"data": {"message": why}}
             )
-            refused = await one.ask("POST", "/nonsense")
+            refused = await agent.ask("POST", "/nonsense")
             assert refused["status"] == 0
             assert refused["body"]["data"]["message"].startswith("the answer is not HTTP: ")
 
@@ -271,55 +275,55 @@ def test_an_unanswered_request_to_a_live_server_has_status_0(
 
 def test_the_last_output_of_a_dying_server_is_read(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
-            await one.until(lambda: one.events)
-            one.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"))
-            await one.until(lambda: len(one.heard) == 2)
-            one.write(("POST", "/die"))
-            await one.until(lambda: one.exits)
-            assert one.heard == [
+        async with talk() as agent:
+            await agent.until(lambda: agent.events)
+            agent.write(("POST", "/things/1/wait"), ("GET", "/things/1/next"))
+            await agent.until(lambda: len(agent.received) == 2)
+            agent.write(("POST", "/die"))
+            await agent.until(lambda: agent.exits)
+            assert agent.received == [
                 STREAM_1,
                 {"sse": "/global/event", "data": "waiting"},
                 {"sse": "/global/event", "data": {"last": "words"}},
             ]
             stderr = Stderr(False, "something broke", total_lines=1)
-            assert one.exits == [Exit(3, None, stderr)]
-            assert (one.link.exit_code, one.link.ended.is_set()) == (3, True)
+            assert agent.exits == [Exit(3, None, stderr)]
+            assert (agent.link.exit_code, agent.link.ended.is_set()) == (3, True)
 
     run(body)
 
 
 def test_a_server_that_never_listens_exits_like_any_process(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk(DIE_AT_START="1") as one:
-            one.write(("POST", "/say", "hello"))
-            await one.until(lambda: one.exits)
-            assert one.heard == []
-            assert one.exits == [Exit(1, None, Stderr(False, "no port is free", total_lines=1))]
+        async with talk(DIE_AT_START="1") as agent:
+            agent.write(("POST", "/say", "hello"))
+            await agent.until(lambda: agent.exits)
+            assert agent.received == []
+            assert agent.exits == [Exit(1, None, Stderr(False, "no port is free", total_lines=1))]
 
     run(body)
 
 
 def test_stop_ends_the_server_its_children_and_open_requests(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk() as one:
-            child = (await one.ask("POST", "/child"))["body"]["pid"]
-            assert one.link.pid is not None
-            one.write(("POST", "/things/1/wait"))
-            await one.until(lambda: {"sse": "/global/event", "data": "waiting"} in one.heard)
-            one.link.pause()
-            await one.link.stop()
-            assert [is_alive(pid) for pid in (child, one.link.pid)] == [False, False]
-            assert [exit.signal for exit in one.exits] == ["SIGTERM"]
-            assert not one.answered("/things/1/wait")
+        async with talk() as agent:
+            child = (await agent.ask("POST", "/child"))["body"]["pid"]
+            assert agent.link.pid is not None
+            agent.write(("POST", "/things/1/wait"))
+            await agent.until(lambda: {"sse": "/global/event", "data": "waiting"} in agent.received)
+            agent.link.pause()
+            await agent.link.stop()
+            assert [is_alive(pid) for pid in (child, agent.link.pid)] == [False, False]
+            assert [exit.signal for exit in agent.exits] == ["SIGTERM"]
+            assert not agent.answered("/things/1/wait")
 
     run(body)
 
 
 def test_without_the_password_nothing_is_received(run: Callable[[Body], None]) -> None:
     async def body() -> None:
-        async with talk("wrong") as one:
-            one.write(("GET", "/held"))
-        assert one.heard == []
+        async with talk("wrong") as agent:
+            agent.write(("GET", "/held"))
+        assert agent.received == []
 
     run(body)

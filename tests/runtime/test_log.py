@@ -40,17 +40,17 @@ from sandbox_agent.store.sqlite import SqliteStore
 
 PLENTY = 1 << 30
 
-Heard = tuple[str, int | None]
+Notice = tuple[str, int | None]
 
 
 class Session:
-    """A session as the log knows it: it appends, and writes down what it hears."""
+    """A session as the log knows it: it appends, and records its notices."""
 
     def __init__(self, log: Log, session_id: str, sequence: int = 0, view: View | None = None) -> None:
         self.log = log
         self.end = End(session_id, f"folder-{session_id}", sequence, view)
         self.end.listener = self
-        self.heard: list[Heard] = []
+        self.notices: list[Notice] = []
         self.problems: list[Exception] = []
         self.on_committed: Callable[[int], None] = lambda number: None
         self._last = 0
@@ -71,39 +71,39 @@ class Session:
         return self._last
 
     def pieces(self, *texts: str) -> None:
-        self.log.append_pieces(self.end, [said(text) for text in texts])
+        self.log.append_pieces(self.end, [delta(text) for text in texts])
 
     async def write(self, drafts: Sequence[Draft] = (), *changes: Change, view: View | None = None) -> None:
         """Append a fact, and wait until it is written."""
         await self.until(("committed", self.append(drafts, *changes, view=view)))
 
-    async def until(self, heard: Heard) -> None:
+    async def until(self, expected: Notice) -> None:
         """Wait until the session is notified of this. A commit is reported by the last number that it settles."""
         async with asyncio.timeout(SECONDS):
             while not any(
-                notice[0] == heard[0] and (notice[1] or 0) >= (heard[1] or 0) for notice in self.heard
+                notice[0] == expected[0] and (notice[1] or 0) >= (expected[1] or 0) for notice in self.notices
             ):
                 self._changed.clear()
                 await self._changed.wait()
 
     def committed(self, number: int) -> None:
         self.on_committed(number)
-        self._hear(("committed", number))
+        self._notice(("committed", number))
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
         self.problems.append(problem)
-        self._hear(("refused", number))
+        self._notice(("refused", number))
 
     def stalled(self, problem: SandboxAgentError) -> None:
         self.problems.append(problem)
-        self._hear(("stalled", None))
+        self._notice(("stalled", None))
 
     def lost(self, error: Exception) -> None:
         self.problems.append(error)
-        self._hear(("lost", None))
+        self._notice(("lost", None))
 
-    def _hear(self, heard: Heard) -> None:
-        self.heard.append(heard)
+    def _notice(self, notice: Notice) -> None:
+        self.notices.append(notice)
         self._changed.set()
 
 
@@ -175,7 +175,7 @@ def titled(session_id: str, title: str) -> View:
     return view_of(record(session_id, title))
 
 
-def said(text: str, raw: bytes | None = None) -> Draft:
+def delta(text: str, raw: bytes | None = None) -> Draft:
     return draft_of(ItemDelta("itm_1", None, text), "agent", "native", raw)
 
 
@@ -213,11 +213,11 @@ def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None
     async def scenario() -> list[StoredEvent]:
         async with opened(store) as log:
             session = Session(log, "a")
-            await session.write([draft_of(SessionStarted(), "daemon", None, b"null"), said("hé\u2028")])
+            await session.write([draft_of(SessionStarted(), "daemon", None, b"null"), delta("hé\u2028")])
             return await log.read("a", 0)
 
-    started, delta = (row.body for row in asyncio.run(scenario()))
-    event = decode_event(delta)
+    started, body = (row.body for row in asyncio.run(scenario()))
+    event = decode_event(body)
     assert event == Event(
         f"evt_{store.identity}{store.life:x}000000000002",
         2,
@@ -229,7 +229,7 @@ def test_an_event_is_stamped_once_and_stored_as_it_is_sent(store: Store) -> None
         "item.delta",
         ItemDelta("itm_1", None, "hé\u2028"),
     )
-    assert msgspec.json.encode(event) == delta
+    assert msgspec.json.encode(event) == body
     assert msgspec.json.encode(decode_event(started)) == started
     assert msgspec.json.decode(started)["synthetic"] is True
 
@@ -239,8 +239,8 @@ def test_sequences_and_positions_continue_after_a_restart(tmp_path: Path) -> Non
         async with opened(SqliteStore(tmp_path / "log.db")) as log:
             if number == 1:
                 filled(log.store, "a", "b")
-            await Session(log, "b", number - 1).write([said("b")])
-            await Session(log, "a", number - 1).write([said("a")])
+            await Session(log, "b", number - 1).write([delta("b")])
+            await Session(log, "a", number - 1).write([delta("a")])
 
     for number in (1, 2, 3):
         asyncio.run(run(number))
@@ -256,7 +256,7 @@ def test_a_frame_that_caused_several_events_is_stored_once(store: Store) -> None
     async def scenario() -> None:
         async with opened(store) as log:
             frame, other = b'{"frame": 1}', b'{"frame": 2}'
-            drafts = [said("1", frame), said("2", frame), said("3"), said("4", other)]
+            drafts = [delta("1", frame), delta("2", frame), delta("3"), delta("4", other)]
             await Session(log, "a").write(drafts)
             rows = await log.read("a", 0, with_raw=True)
             assert [row.raw for row in rows] == [frame, frame, None, other]
@@ -268,7 +268,7 @@ def test_a_frame_that_caused_several_events_is_stored_once(store: Store) -> None
         kept = filled(MemoryStore(), "a")
         async with opened(kept) as log:
             frame = bytes(size)
-            await Session(log, "a").write([said("x", frame) for _ in range(10)])
+            await Session(log, "a").write([delta("x", frame) for _ in range(10)])
             return kept.size()
 
     assert size < asyncio.run(stored_bytes()) < 2 * size
@@ -282,11 +282,11 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
         store = GatedStore("a", "b")
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("1")])
+            a.append([delta("1")])
             await store.began()
-            a.append([said("2")], SaveSession(record("a", "from the agent")))
+            a.append([delta("2")], SaveSession(record("a", "from the agent")))
             a.append((), SaveSession(record("a", "from the client")))
-            b.append([said("3")])
+            b.append([delta("3")])
             store.gate.release(2)
             await asyncio.gather(a.until(("committed", 3)), b.until(("committed", 1)))
             assert store.kinds == [
@@ -294,7 +294,7 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
                 [SaveSession, AppendEvents, SaveSession, AppendEvents],
             ]
             # One word for all that a group settles.
-            assert (a.heard, b.heard) == ([("committed", 1), ("committed", 3)], [("committed", 1)])
+            assert (a.notices, b.notices) == ([("committed", 1), ("committed", 3)], [("committed", 1)])
             # The later change of the record is the one that stays.
             assert store.session("a") == record("a", "from the client", 2)
 
@@ -321,7 +321,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
                 a.pieces(text)
                 await asyncio.sleep(0)
             b.pieces("4")
-            await a.write([said("5")])
+            await a.write([delta("5")])
             written = [
                 [len(change.rows) for change in changes if isinstance(change, AppendEvents)]
                 for changes in store.begun
@@ -332,7 +332,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
                 pass
             b.pieces("6")
             await store.began()
-            assert (a.heard, b.heard) == ([("committed", 1)], [])
+            assert (a.notices, b.notices) == ([("committed", 1)], [])
 
     asyncio.run(scenario())
 
@@ -342,10 +342,10 @@ def test_deltas_keep_their_place_among_appends(store: Store) -> None:
         async with opened(store) as log:
             a = Session(log, "a")
             a.pieces("1", "2")
-            a.append([said("3")])
+            a.append([delta("3")])
             a.pieces("4")
             a.pieces("5")
-            await a.write([said("6")])
+            await a.write([delta("6")])
             assert deltas(await log.read("a", 0)) == [(number, str(number)) for number in range(1, 7)]
 
     asyncio.run(scenario())
@@ -366,8 +366,8 @@ def test_files_are_written_before_the_group_that_names_them() -> None:
         )
         written.clear()
         a = Session(log, "a")
-        a.append([said("1")], blobs={"one.png": b"1", "two.png": b"2"})
-        await a.write([said("2")])
+        a.append([delta("1")], blobs={"one.png": b"1", "two.png": b"2"})
+        await a.write([delta("2")])
         await log.close()
 
     asyncio.run(scenario())
@@ -384,9 +384,9 @@ def test_a_file_is_written_off_the_event_loop() -> None:
 
         log = Log(filled(MemoryStore(), "a"), store_blob)
         a = Session(log, "a")
-        number = a.append([said("1")], blobs={"one.png": b"1"})
+        number = a.append([delta("1")], blobs={"one.png": b"1"})
         await asyncio.to_thread(begun.wait, SECONDS)
-        assert a.heard == []
+        assert a.notices == []
         may_end.set()
         await a.until(("committed", number))
         await log.close()
@@ -405,8 +405,8 @@ def test_a_file_that_cannot_be_written_holds_back_its_group_and_refuses_an_offer
         store = filled(MemoryStore(), "a", "b")
         log = Log(store, store_blob)
         a, b = Session(log, "a"), Session(log, "b")
-        a.append([said("1")], blobs={"one.png": b"1"})
-        b.append([said("2")], offer=True)
+        a.append([delta("1")], blobs={"one.png": b"1"})
+        b.append([delta("2")], offer=True)
         await asyncio.gather(a.until(("stalled", None)), b.until(("refused", 1)))
         assert log.failure == "no space left"
         assert store.read("a", 0, 9, PLENTY) == []
@@ -424,10 +424,10 @@ def test_a_backlog_and_its_end_are_reported() -> None:
         async with opened(store) as log:
             a = Session(log, "a")
             drained = asyncio.Event()
-            a.append([said("x")])
+            a.append([delta("x")])
             await store.began()
             assert not (log.backlog > BACKLOG_BYTES)
-            a.append([said("x" * BACKLOG_BYTES)])
+            a.append([delta("x" * BACKLOG_BYTES)])
             assert log.backlog > BACKLOG_BYTES
             log.when_drained(drained.set)
             store.gate.release()
@@ -446,7 +446,7 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
         filled(store, "a")
         log = Log(store)
         a = Session(log, "a")
-        a.append([said("1")])
+        a.append([delta("1")])
         a.pieces("2")
         await log.close()
 
@@ -462,11 +462,11 @@ def test_a_group_is_written_in_parts_that_the_store_can_take() -> None:
         store.most_events = 3
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("1")])
+            a.append([delta("1")])
             await store.began()
-            a.append([said("2"), said("3")])
-            b.append([said("4")], view=titled("b", "new"))
-            a.append([said("5")])
+            a.append([delta("2"), delta("3")])
+            b.append([delta("4")], view=titled("b", "new"))
+            a.append([delta("5")])
             store.gate.release(9)
             await asyncio.gather(a.until(("committed", 3)), b.until(("committed", 1)))
             assert [sum(map(numbers_of, changes)) for changes in store.begun] == [1, 2, 3]
@@ -483,18 +483,18 @@ def test_nothing_is_visible_before_it_is_durable() -> None:
         store = GatedStore("a")
         async with opened(store) as log:
             a = Session(log, "a", view=titled("a", "old"))
-            one, all = Reader(), Reader()
-            a.end.channel.enter(one)
+            reader, all = Reader(), Reader()
+            a.end.channel.enter(reader)
             log.channel.enter(all)
-            a.append([said("x")], view=titled("a", "new"))
+            a.append([delta("x")], view=titled("a", "new"))
             await store.began()
-            assert (one.frames, all.frames, a.heard) == ([], [], [])
+            assert (reader.frames, all.frames, a.notices) == ([], [], [])
             assert (a.end.committed, log.channel.committed, log.committed_events) == (0, 0, 0)
             assert a.end.view == titled("a", "old")
             store.gate.release()
             await a.until(("committed", 1))
             assert store.read("a", 0, 9, PLENTY) != []
-            assert (one.numbers, a.end.committed, log.committed_events) == ([1], 1, 1)
+            assert (reader.numbers, a.end.committed, log.committed_events) == ([1], 1, 1)
 
     asyncio.run(scenario())
 
@@ -514,8 +514,8 @@ def test_rows_are_published_then_views_replaced_then_sessions_notified(store: St
 
             a.end.channel.enter(Looking())
             a.on_committed = look
-            a.append([said("1")], view=titled("a", "new"))
-            b.append([said("1")], view=titled("b", "new"))
+            a.append([delta("1")], view=titled("a", "new"))
+            b.append([delta("1")], view=titled("b", "new"))
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
             assert seen == [
                 ("published", titled("a", "old"), 1),
@@ -531,7 +531,7 @@ def test_an_append_without_a_view_keeps_the_view(store: Store) -> None:
         async with opened(store) as log:
             view = titled("a", "old")
             a = Session(log, "a", view=view)
-            await a.write([said("1")])
+            await a.write([delta("1")])
             assert a.end.view is view
 
     asyncio.run(scenario())
@@ -542,11 +542,11 @@ def test_a_session_is_not_notified_before_append_returns(store: Store) -> None:
         async with opened(store) as log:
             log.failure = "for this test"
             a = Session(log, "a")
-            a.append([said("1")], offer=True)
-            a.append([said("2")])
-            assert a.heard == []
+            a.append([delta("1")], offer=True)
+            a.append([delta("2")])
+            assert a.notices == []
             await a.until(("committed", 2))
-            assert a.heard[:2] == [("refused", 1), ("stalled", None)]
+            assert a.notices[:2] == [("refused", 1), ("stalled", None)]
 
     asyncio.run(scenario())
 
@@ -558,9 +558,9 @@ def test_the_end_of_a_session_is_known_with_its_last_row(store: Store) -> None:
             b.end.channel.enter(Reader())
             ended = msgspec.structs.replace(record("a"), ended=True)
             for session in (a, b):
-                await session.write([said("1")])
+                await session.write([delta("1")])
                 assert not session.end.channel.ended
-                await session.write([said("2")], view=view_of(ended))
+                await session.write([delta("2")], view=view_of(ended))
                 assert session.end.channel.ended
 
     asyncio.run(scenario())
@@ -575,8 +575,8 @@ def test_news_come_after_the_rows_that_caused_them(store: Store) -> None:
             all = Reader()
             log.channel.enter(all)
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("1"), said("2")], view=titled("a", "one"))
-            b.append([said("3")], view=titled("b", "one"))
+            a.append([delta("1"), delta("2")], view=titled("a", "one"))
+            b.append([delta("3")], view=titled("b", "one"))
             await asyncio.gather(a.until(("committed", 1)), b.until(("committed", 1)))
             assert all.numbers == [1, 2, 3, 4, 5]
             assert [b"event: session" in frame for _, frame in all.frames] == [
@@ -604,10 +604,10 @@ def test_only_changes_of_state_title_or_settings_are_news() -> None:
             a = Session(log, "a", view=titled("a", "one"))
             a.end.announced = titled("a", "one").news
             other = msgspec.structs.replace(record("a", "one"), native_id="native")
-            await a.write([said("1")], view=view_of(other))
+            await a.write([delta("1")], view=view_of(other))
             running = msgspec.structs.replace(other, turn_id="turn_1")
-            await a.write([said("2")], view=view_of(running))
-            await a.write([said("3")], view=view_of(running))
+            await a.write([delta("2")], view=view_of(running))
+            await a.write([delta("3")], view=view_of(running))
             assert store.kinds == [[AppendEvents], [AppendEvents, Announce], [AppendEvents]]
             # Also while an earlier one is still on its way.
             a.append((), view=titled("a", "two"))
@@ -643,7 +643,7 @@ def test_a_refused_offer_is_not_published(disk: SmallDisk) -> None:
         async with opened(disk) as log:
             a = Session(log, "a", view=titled("a", "old"))
             a.end.announced = before = titled("a", "old").news
-            a.append([said("x" * 100_000)], view=titled("a", "new"), offer=True)
+            a.append([delta("x" * 100_000)], view=titled("a", "new"), offer=True)
             assert a.end.announced != before
             await a.until(("refused", 1))
             assert (a.end.announced, a.end.view) == (before, titled("a", "old"))
@@ -670,8 +670,8 @@ def test_a_full_disk_refuses_offers_and_keeps_facts(disk: SmallDisk) -> None:
     async def scenario() -> None:
         async with opened(disk) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("x" * 100_000)], SaveSession(record("a", "kept")))
-            b.append([said("never")], SaveSession(record("b", "never")), offer=True)
+            a.append([delta("x" * 100_000)], SaveSession(record("a", "kept")))
+            b.append([delta("never")], SaveSession(record("b", "never")), offer=True)
             await asyncio.gather(a.until(("stalled", None)), b.until(("refused", 1)))
             [problem] = b.problems
             assert isinstance(problem, Unavailable)
@@ -681,15 +681,15 @@ def test_a_full_disk_refuses_offers_and_keeps_facts(disk: SmallDisk) -> None:
             with pytest.raises(Unavailable):
                 log.require_writable()
             # From now on an offer is refused without a try, and a fact is reported as stalled.
-            b.append([said("never")], offer=True)
-            a.append([said("later")])
+            b.append([delta("never")], offer=True)
+            a.append([delta("later")])
             await asyncio.gather(b.until(("refused", 2)), a.until(("stalled", None)))
-            assert (a.end.committed, ("committed", 1) in a.heard) == (0, False)
+            assert (a.end.committed, ("committed", 1) in a.notices) == (0, False)
             assert disk.read("a", 0, 9, PLENTY) == []
             disk.pages = 1 << 30
             await a.until(("committed", 2))
             log.require_writable()
-            await b.write([said("now")], SaveSession(record("b", "now")))
+            await b.write([delta("now")], SaveSession(record("b", "now")))
             assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1, 2]
             assert [disk.session(name) for name in "ab"] == [record("a", "kept", 2), record("b", "now", 1)]
 
@@ -710,16 +710,16 @@ def test_a_refused_offer_gives_its_sequences_back() -> None:
         store = Refusing("a", "b")
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            a.append([said("fact")])
+            a.append([delta("fact")])
             await store.began()
             # Two offers wait behind it, one of them of the same session.
-            a.append([said("offer"), said("offer")], offer=True)
-            b.append([said("offer")], offer=True)
+            a.append([delta("offer"), delta("offer")], offer=True)
+            b.append([delta("offer")], offer=True)
             assert (a.end.sequence, b.end.sequence) == (3, 1)
             store.gate.release()
             await asyncio.gather(a.until(("refused", 2)), b.until(("refused", 1)))
             assert (a.end.sequence, b.end.sequence) == (1, 0)
-            a.append([said("next")])
+            a.append([delta("next")])
             store.refuses = False
             store.gate.release(9)
             await a.until(("committed", 3))
@@ -738,7 +738,7 @@ def test_a_disk_that_refused_only_an_offer_is_retried(disk: SmallDisk) -> None:
             await a.until(("refused", 1))
             assert log.failure is not None
             disk.pages = 1 << 30
-            await a.write([said("behind the probe")])
+            await a.write([delta("behind the probe")])
             assert log.failure is None
             a.append((), SaveSession(large), offer=True)
             await a.until(("committed", 3))
@@ -781,14 +781,14 @@ def test_an_internal_error_affects_only_its_own_session(
             log.channel.enter(all)
             # One breath, so one group. It is split by session.
             for session in (c, b, a):
-                session.append([said(f"{session.end.session_id} one")])
+                session.append([delta(f"{session.end.session_id} one")])
             for session in (a, b, c):
-                session.append([said(f"{session.end.session_id} two")])
+                session.append([delta(f"{session.end.session_id} two")])
             b.append((), SaveSession(record("b", "never")), view=titled("b", "never"), offer=True)
             await asyncio.gather(
                 a.until(("committed", 2)), b.until(("lost", None)), c.until(("committed", 2))
             )
-            assert b.heard == [("lost", None)]
+            assert b.notices == [("lost", None)]
             assert b.end.view == titled("b", "old")
             shown = [decode_event(frame.partition(b"data: ")[2]).session_id for _, frame in all.frames]
             assert shown == ["c", "c", "a", "a"]
@@ -815,14 +815,14 @@ def test_later_appends_of_a_lost_session_are_not_written() -> None:
         store = Gated("a", "b")
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
-            b.append([said("1")])
+            b.append([delta("1")])
             await store.began()
             b.append((), SaveSession(record("b", "later")))
-            a.append([said("1")])
+            a.append([delta("1")])
             store.gate.release(9)
             await asyncio.gather(a.until(("committed", 1)), b.until(("lost", None)))
             assert store.session("b") == record("b")
-            assert b.heard == [("lost", None)]
+            assert b.notices == [("lost", None)]
 
     asyncio.run(scenario())
 
@@ -831,12 +831,12 @@ def test_the_appends_of_a_dropped_session_can_be_awaited(disk: SmallDisk) -> Non
     async def scenario() -> None:
         async with opened(disk) as log:
             a = Session(log, "a")
-            a.append([said("x" * 100_000)])
+            a.append([delta("x" * 100_000)])
             with pytest.raises(Unavailable):
                 await log.written(a.end)
             disk.pages = 1 << 30
             b = Session(log, "b")
-            await b.write([said("the disk is back")])
+            await b.write([delta("the disk is back")])
             await log.written(a.end)
             assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1]
 

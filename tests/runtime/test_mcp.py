@@ -28,8 +28,8 @@ def test_headers_come_from_the_session_or_from_what_the_operator_named() -> None
     )
     daemon = granted(("OF_DAEMON", "OF_BOTH", "UNSET"), {"OF_DAEMON": "t", "OF_BOTH": "daemon", "KEY": "k"})
     environ = {**daemon, "OF_SESSION": "s", "OF_BOTH": "session"}
-    told = servers_for(CLAUDE, {"web": server}, "/", environ)["web"]
-    assert told == McpServer(
+    prepared = servers_for(CLAUDE, {"web": server}, "/", environ)["web"]
+    assert prepared == McpServer(
         url="https://host/mcp",
         headers={"a": "plain", "b": "s", "c": "session", "Authorization": "Bearer t"},
     )
@@ -40,8 +40,10 @@ def test_headers_come_from_the_session_or_from_what_the_operator_named() -> None
 def test_a_server_runs_in_its_working_directory(tmp_path: Path) -> None:
     (tmp_path / "a folder").mkdir()
     server = McpServer("sh", ("-c", 'pwd; printf "%s\\n" "$@"', "sh", "one two", "$HOME"), cwd="a folder")
-    told = servers_for(CLAUDE, {"here": server}, str(tmp_path), {})["here"]
-    done = subprocess.run([told.command or "", *told.args], capture_output=True, text=True, timeout=20)
+    prepared = servers_for(CLAUDE, {"here": server}, str(tmp_path), {})["here"]
+    done = subprocess.run(
+        [prepared.command or "", *prepared.args], capture_output=True, text=True, timeout=20
+    )
     assert done.stdout.splitlines() == [str(tmp_path / "a folder"), "one two", "$HOME"]
 
 

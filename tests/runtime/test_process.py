@@ -50,28 +50,28 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 class Running:
-    """A process, and all that was heard from it."""
+    """A process, and everything read from it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.exits: list[Exit] = []
         self.process = AgentProcess(INSTANCE, self._frames, self._exit)
-        self._heard = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def _frames(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         assert not self.exits
         self.lines += [frame.decode() if isinstance(frame, bytes) else str(frame) for frame in frames]
-        self._heard.set()
+        self._changed.set()
 
     def _exit(self, exit: Exit) -> None:
         self.exits.append(exit)
-        self._heard.set()
+        self._changed.set()
 
-    async def heard(self, count: int) -> list[str]:
+    async def lines_read(self, count: int) -> list[str]:
         """The lines, once there are this many."""
         while len(self.lines) < count and not self.exits:
-            self._heard.clear()
-            await self._heard.wait()
+            self._changed.clear()
+            await self._changed.wait()
         return self.lines
 
     async def exit(self) -> Exit:
@@ -129,7 +129,7 @@ def test_all_output_comes_before_the_exit(run: Run) -> None:
 def test_its_end_does_not_wait_for_children_that_hold_its_pipes(run: Run) -> None:
     async def body() -> None:
         async with running("setsid sleep 1000 & echo $!; read line; exit 5") as agent:
-            with Pids(map(int, await agent.heard(1))) as pids:
+            with Pids(map(int, await agent.lines_read(1))) as pids:
                 agent.process.close_input()
                 assert await agent.exit() == Exit(5, None, None)
                 assert pids.alive() == []
@@ -140,7 +140,7 @@ def test_its_end_does_not_wait_for_children_that_hold_its_pipes(run: Run) -> Non
 def test_an_agent_that_closes_its_output_and_lives_on_is_stopped(run: Run) -> None:
     async def body() -> None:
         async with running("echo $$; exec >&-; read line") as agent:
-            with Pids(map(int, await agent.heard(1))) as pids:
+            with Pids(map(int, await agent.lines_read(1))) as pids:
                 exit = await agent.exit()
                 assert exit == Exit(None, "SIGTERM", None, closed_output=True)
                 assert exit.describe() == "the agent's process closed its output and was stopped (SIGTERM)"
@@ -163,7 +163,7 @@ def test_beyond_1024_descriptors_agents_start_run_and_end(run: Run) -> None:
     async def body() -> None:
         with many_descriptors(1100):
             async with running("echo ready; read line; exit 3") as agent:
-                assert await agent.heard(1) == ["ready"]
+                assert await agent.lines_read(1) == ["ready"]
                 agent.process.close_input()
                 assert await agent.exit() == Exit(3, None, None)
 
@@ -179,8 +179,8 @@ def many_descriptors(count: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for one in held:
-            os.close(one)
+        for pipe in held:
+            os.close(pipe)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
@@ -200,8 +200,8 @@ async def main():
 
 asyncio.run(main())
 """
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SECONDS)
-    assert said.stdout.splitlines() == ["(1000, 1000)", "300"], said.stderr
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SECONDS)
+    assert result.stdout.splitlines() == ["(1000, 1000)", "300"], result.stderr
 
 
 def test_a_program_that_does_not_exist_exits_with_127(run: Run) -> None:
@@ -239,7 +239,7 @@ def test_a_start_that_is_impossible_is_refused(
 def test_stop_is_idempotent(run: Run) -> None:
     async def body() -> None:
         async with running("echo ready; read line") as agent:
-            await agent.heard(1)
+            await agent.lines_read(1)
             await asyncio.gather(agent.process.stop(), agent.process.stop())
             await agent.process.stop()
             assert await agent.exit() == Exit(None, "SIGTERM", None)
@@ -252,7 +252,7 @@ def test_an_agent_that_ignores_sigterm_is_gone_within_two_seconds(run: Run) -> N
         async with running(
             "trap '' TERM; setsid sleep 1000 & echo $!; echo $$; while :; do sleep 0.1; done"
         ) as agent:
-            with Pids(map(int, await agent.heard(2))) as pids:
+            with Pids(map(int, await agent.lines_read(2))) as pids:
                 began = time.monotonic()
                 await agent.process.stop()
                 assert time.monotonic() - began < busy(2)
@@ -265,7 +265,7 @@ def test_an_agent_that_ignores_sigterm_is_gone_within_two_seconds(run: Run) -> N
 def test_nothing_that_it_started_is_left_when_stop_returns(run: Run) -> None:
     async def body() -> None:
         async with running(FAMILY + "echo $$; read line") as agent:
-            with Pids(map(int, await agent.heard(FAMILY_SIZE + 1))) as pids:
+            with Pids(map(int, await agent.lines_read(FAMILY_SIZE + 1))) as pids:
                 assert len(pids.alive()) == FAMILY_SIZE + 1
                 await agent.process.stop()
                 assert pids.alive() == []
@@ -276,7 +276,7 @@ def test_nothing_that_it_started_is_left_when_stop_returns(run: Run) -> None:
 def test_nothing_is_left_when_the_guardian_itself_is_killed(run: Run) -> None:
     async def body() -> None:
         async with running("(setsid sleep 1000 & echo $!); echo $$; echo $PPID; read line") as agent:
-            with Pids(found := [int(pid) for pid in await agent.heard(3)]) as pids:
+            with Pids(found := [int(pid) for pid in await agent.lines_read(3)]) as pids:
                 os.kill(found[-1], signal.SIGKILL)
                 assert await agent.exit() == Exit(None, "SIGKILL", None)
                 assert pids.alive(SECONDS) == []
@@ -287,7 +287,7 @@ def test_nothing_is_left_when_the_guardian_itself_is_killed(run: Run) -> None:
 def test_a_process_that_escapes_a_killed_guardian_delays_nothing(run: Run) -> None:
     async def body() -> None:
         async with running("(env -i setsid sleep 1000 & echo $!); echo $PPID; read line") as agent:
-            hidden, guard = (int(pid) for pid in await agent.heard(2))
+            hidden, guard = (int(pid) for pid in await agent.lines_read(2))
             try:
                 os.kill(guard, signal.SIGKILL)
                 assert await agent.exit() == Exit(None, "SIGKILL", None)
@@ -399,7 +399,7 @@ def test_a_listener_gets_every_write_and_its_outcome(run: Run) -> None:
     async def body() -> None:
         async with running("cat; echo over") as agent:
             agent.process.write([b"one", b"two"])
-            assert await agent.heard(2) == ["one", "two"]
+            assert await agent.lines_read(2) == ["one", "two"]
             agent.process.write([b"x" * 1_000_000])
             agent.process.close_input()
             assert (await agent.exit()).code == 0
@@ -412,7 +412,7 @@ def test_a_listener_gets_every_write_and_its_outcome(run: Run) -> None:
 def test_writing_to_an_agent_that_does_not_read_is_harmless(run: Run) -> None:
     async def body() -> None:
         async with running("exec <&-; echo deaf; sleep 0.05; exit 6") as agent:
-            await agent.heard(1)
+            await agent.lines_read(1)
             for _ in range(20):
                 agent.process.write([b"x" * 100_000])
             assert await agent.exit() == Exit(6, None, None)
@@ -424,9 +424,9 @@ def test_an_interrupt_reaches_only_the_agent(run: Run) -> None:
     async def body() -> None:
         script = "trap 'echo interrupted' INT; setsid sleep 1000 & echo $!; while :; do sleep 0.01; done"
         async with running(script) as agent:
-            with Pids(map(int, await agent.heard(1))) as pids:
+            with Pids(map(int, await agent.lines_read(1))) as pids:
                 agent.process.interrupt()
-                assert (await agent.heard(2))[1:] == ["interrupted"]
+                assert (await agent.lines_read(2))[1:] == ["interrupted"]
                 assert len(pids.alive()) == 1
 
     run(body)
@@ -458,9 +458,9 @@ if not told:
     async def body() -> None:
         async with running([*PYTHON, flood, str(tmp_path / "told")]) as agent:
             agent.process.pause()
-            told = await asyncio.to_thread((tmp_path / "told").read_text)
-            heard = len(agent.lines)
-            assert (told, heard < 10_000, agent.exits) == ("waits", True, [])
+            state = await asyncio.to_thread((tmp_path / "told").read_text)
+            lines = len(agent.lines)
+            assert (state, lines < 10_000, agent.exits) == ("waits", True, [])
             agent.process.resume()
             assert await agent.exit() == Exit(0, None, None)
             assert agent.lines == ["x" * 99] * 400_000
@@ -471,7 +471,7 @@ if not told:
 def test_a_paused_agent_can_be_stopped(run: Run) -> None:
     async def body() -> None:
         async with running("trap '' TERM; exec yes") as agent:
-            await agent.heard(1)
+            await agent.lines_read(1)
             agent.process.pause()
             began = time.monotonic()
             await agent.process.stop()
@@ -484,7 +484,7 @@ def test_a_paused_agent_can_be_stopped(run: Run) -> None:
 def test_the_output_of_an_agent_that_exits_while_paused_is_read(run: Run) -> None:
     async def body() -> None:
         async with running("echo $PPID; read line; seq 1 1000; exit 9") as agent:
-            with Pids(map(int, guard := list(await agent.heard(1)))) as pids:
+            with Pids(map(int, guard := list(await agent.lines_read(1)))) as pids:
                 agent.process.pause()
                 agent.process.write([b"go on"])
                 assert await asyncio.to_thread(pids.alive, SECONDS) == []

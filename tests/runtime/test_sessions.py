@@ -92,12 +92,12 @@ def test_reading_loads_nothing(tmp_path: Path) -> None:
             await create(daemon)
             await turn(daemon, "hello")
             await become(lambda: nothing_in_memory(daemon))
-            one = OneSession("s")
-            assert (await get(daemon, one)).state == "idle"
+            session = OneSession("s")
+            assert (await get(daemon, session)).state == "idle"
             assert len((await list_sessions(daemon, ListSessions())).sessions) == 1
             assert (await queue(daemon, ReadQueue("s"))).messages == []
-            assert (await permissions(daemon, one)).permissions == []
-            assert (await questions(daemon, one)).questions == []
+            assert (await permissions(daemon, session)).permissions == []
+            assert (await questions(daemon, session)).questions == []
             assert (await read(daemon, ReadEvents("s"))).events
             assert nothing_in_memory(daemon)
 
@@ -204,8 +204,8 @@ def test_messages_that_come_at_once_to_a_session_at_rest_all_run(tmp_path: Path)
             sent = await asyncio.gather(
                 *(send_message(daemon, SendMessage("s", f"message {n}")) for n in range(5))
             )
-            for one in sent:
-                await until_turn_ends(daemon, one.turn_id)
+            for each in sent:
+                await until_turn_ends(daemon, each.turn_id)
             assert stop_reasons(list(await data_of(daemon))) == ["end_turn"] * 5
 
     asyncio.run(scenario())
@@ -412,9 +412,9 @@ def attached(text: str, path: Path) -> Send:
 
 def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path: Path) -> None:
     async def scenario() -> None:
-        said: list[str] = []
+        texts: list[str] = []
         async with running(tmp_path / "data", {"mock": Reading()}) as daemon:
-            daemon.hosts.tap = lambda way, frame: said.append(
+            daemon.hosts.tap = lambda way, frame: texts.append(
                 msgspec.json.decode(frame)["type"] if way == "in" else ""
             )
             await create(daemon)
@@ -427,10 +427,10 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
                 # The loop is free meanwhile, and what else is asked is answered.
                 assert (await get(daemon, OneSession("s"))).state == "running"
                 await asyncio.wait([cancelling], timeout=SHORT)
-                assert [word for word in said if word] == ["set"]
+                assert [word for word in texts if word] == ["set"]
             await cancelling
             assert "interrupted" in await until_turn_ends(daemon, accepted.turn_id)
-            assert [word for word in said if word] == ["set", "prompt", "cancel"]
+            assert [word for word in texts if word] == ["set", "prompt", "cancel"]
 
     asyncio.run(scenario())
 

@@ -116,10 +116,10 @@ def on_the_wire(data: dict[str, Any], type: str, **envelope: Any) -> bytes:
 
 @pytest.mark.parametrize("data", EXAMPLES, ids=lambda data: data.TYPE)
 def test_every_type_comes_back_as_it_was(data: AnyData) -> None:
-    said = event(data, data.TYPE)
-    encoded = msgspec.json.encode(said)
-    assert decode_event(encoded) == said
-    assert decode_event(encoded.decode()) == said
+    original = event(data, data.TYPE)
+    encoded = msgspec.json.encode(original)
+    assert decode_event(encoded) == original
+    assert decode_event(encoded.decode()) == original
     assert msgspec.json.encode(decode_event(encoded)) == encoded
 
 
@@ -191,8 +191,8 @@ def test_the_metadata_of_a_session_is_camel_case() -> None:
 
 
 def test_raw_comes_along_when_it_is_there() -> None:
-    said = event(ItemDelta("itm_1", None, "x"), "item.delta", {"native": [1]})
-    assert decode_event(msgspec.json.encode(said)).raw == {"native": [1]}
+    original = event(ItemDelta("itm_1", None, "x"), "item.delta", {"native": [1]})
+    assert decode_event(msgspec.json.encode(original)).raw == {"native": [1]}
 
 
 # -- a newer daemon ---------------------------------------------------------------------------

@@ -21,4 +21,4 @@ def programs(endpoint: str, token: str) -> list[str]:
     assert base.startswith("client = SandboxAgent.connect(base_url, token)\nsession = ")
     first = [preface + snippet for snippet in SNIPPETS[:THE_REST_BEGINS_WITH]]
     rest = [f"{base}\n{snippet}" for snippet in ["", *SNIPPETS[THE_REST_BEGINS_WITH + 1 :]]]
-    return [*first, *(f"{preface}{one}\nclient.close()\n" for one in rest)]
+    return [*first, *(f"{preface}{part}\nclient.close()\n" for part in rest)]

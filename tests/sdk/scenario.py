@@ -44,7 +44,7 @@ class OnQuestion(Struct, forbid_unknown_fields=True):
 
 
 class Step(Struct, forbid_unknown_fields=True):
-    """A step. Its expectations are compared as they stand in the file."""
+    """A step. Its expectations are compared as written in the file."""
 
     do: Literal[
         "create", "prompt", "result", "read_back", "terminate", "end_of_follower", "read_past_the_end"
@@ -129,10 +129,10 @@ def _texts(events: list[Event]) -> list[str]:
 
 
 def _answer(events: list[Event]) -> str:
-    """What the agent says aloud, from the pieces alone."""
+    """The agent's reply, from the deltas alone."""
     deltas = [event.data for event in events if isinstance(event.data, ItemDelta)]
-    aloud = [d for d in deltas if (d.kind, d.role, d.visibility) == ("message", "assistant", UNSET)]
-    return "".join(delta.delta for delta in aloud)
+    reply = [d for d in deltas if (d.kind, d.role, d.visibility) == ("message", "assistant", UNSET)]
+    return "".join(delta.delta for delta in reply)
 
 
 def _tools(events: list[Event]) -> list[list[str]]:
@@ -143,7 +143,10 @@ def _tools(events: list[Event]) -> list[list[str]]:
 
 def _permissions(events: list[Event]) -> list[list[str]]:
     resolved = [event.data for event in events if isinstance(event.data, PermissionResolved)]
-    return [[one.action, one.metadata.kind, one.metadata.title, one.status] for one in resolved]
+    return [
+        [permission.action, permission.metadata.kind, permission.metadata.title, permission.status]
+        for permission in resolved
+    ]
 
 
 def _questions(events: list[Event]) -> list[list[str]]:

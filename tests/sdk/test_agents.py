@@ -31,7 +31,7 @@ def mirror(tmp_path: Path) -> Path:
     return tmp_path / "mirror"
 
 
-def test_an_installation_tells_how_it_gets_on(mirror: Path, tmp_path: Path) -> None:
+def test_an_installation_reports_its_progress(mirror: Path, tmp_path: Path) -> None:
     env = {"PATH": "/usr/bin:/bin", "SANDBOX_AGENT_NO_INSTALL": "", "SANDBOX_AGENT_MIRROR": str(mirror)}
     steps: list[Progress] = []
     with SandboxAgent.start(data_dir=tmp_path / "data", env=env) as client:

@@ -48,8 +48,8 @@ def run(name: str, *words: str, folder: Path, environ: dict[str, str], stdin: st
 
 def test_chat(tmp_path: Path, environ: dict[str, str]) -> None:
     lines = "hello\npermission x\ny\nquestion\nRed\nerror\n"
-    said = run("chat.py", "mock", folder=tmp_path, environ=environ, stdin=lines)
-    assert said == (
+    output = run("chat.py", "mock", folder=tmp_path, environ=environ, stdin=lines)
+    assert output == (
         "> You said: hello (message 1 of this conversation)\n> \necho x? [y/n] The command said: x\n> "
         "\nWhich colour do you like? ['Red', 'Green', 'Blue'] You chose: Red.\n"
         "> I am about to fail.\nthe model is overloaded\n> "
@@ -64,21 +64,21 @@ def test_without_arguments_and_input_it_exits_cleanly(
 
 
 def test_approve_lets_a_harmless_command_pass(tmp_path: Path, environ: dict[str, str]) -> None:
-    said = run("approve.py", "mock", "permission hi", folder=tmp_path, environ=environ)
-    assert said == 'accept     echo hi\ncompleted  bash {"command":"echo hi"}\nThe command said: hi\n'
+    output = run("approve.py", "mock", "permission hi", folder=tmp_path, environ=environ)
+    assert output == 'accept     echo hi\ncompleted  bash {"command":"echo hi"}\nThe command said: hi\n'
 
 
 def test_approve_refuses_a_change_with_its_reason(tmp_path: Path, environ: dict[str, str]) -> None:
-    said = run("approve.py", "mock", "edit", folder=tmp_path, environ=environ).splitlines()
-    assert said[0].startswith("reject ")
-    assert said[-1] == (
+    output = run("approve.py", "mock", "edit", folder=tmp_path, environ=environ).splitlines()
+    assert output[0].startswith("reject ")
+    assert output[-1] == (
         "You did not allow edit (this program allows only commands that change nothing), so I leave it."
     )
     assert not (tmp_path / "mock-edit.txt").exists()
 
 
 @pytest.mark.parametrize(
-    "task, minutes, code, told",
+    "task, minutes, code, message",
     [
         ("slow", 0.01, 124, "the turn took longer than 0.6 seconds"),
         ("permission x", 1, 3, "permission to use `bash`"),
@@ -87,12 +87,14 @@ def test_approve_refuses_a_change_with_its_reason(tmp_path: Path, environ: dict[
     ],
 )
 def test_ci_reports_the_outcome_by_its_exit_code(
-    task: str, minutes: float, code: int, told: str, tmp_path: Path, environ: dict[str, str]
+    task: str, minutes: float, code: int, message: str, tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    said = run("ci.py", "mock", task, "--minutes", str(minutes), folder=tmp_path, environ=environ, code=code)
-    assert told in said
+    output = run(
+        "ci.py", "mock", task, "--minutes", str(minutes), folder=tmp_path, environ=environ, code=code
+    )
+    assert message in output
     if code == 0:
-        assert "+line 1, from message 1\n" in said
+        assert "+line 1, from message 1\n" in output
 
 
 def test_relay_passes_every_event_on_and_takes_the_page_s_answers(
@@ -130,9 +132,9 @@ def test_compare_shows_three_agents_side_by_side(tmp_path: Path, environ: dict[s
     words = ["mock", "mock", "mock", "--prompt", "hello", "--prompt", "tool"]
     head, *rows = run("compare.py", *words, folder=tmp_path, environ=environ).splitlines()
     assert head.split() == ["agent", "prompt", "seconds", "tokens", "cost", "outcome", "answer"]
-    told = [re.sub(r"\s+[\d.]+\s+(\d+)\s+[\d.]+\s+", r" \1 ", row, count=1) for row in rows]
+    normalized = [re.sub(r"\s+[\d.]+\s+(\d+)\s+[\d.]+\s+", r" \1 ", row, count=1) for row in rows]
     assert (
-        told
+        normalized
         == [
             "mock       hello 14 end_turn     You said: hello (message 1 of this conversation)",
             "mock       tool 12 end_turn     The command ended with exit code 0.",
@@ -142,14 +144,14 @@ def test_compare_shows_three_agents_side_by_side(tmp_path: Path, environ: dict[s
 
 
 def test_compare_says_what_is_wrong_with_an_agent(tmp_path: Path, environ: dict[str, str]) -> None:
-    said = run("compare.py", "nobody", "--prompt", "hello", folder=tmp_path, environ=environ)
-    assert "unsupported_agent" in said.splitlines()[1]
+    output = run("compare.py", "nobody", "--prompt", "hello", folder=tmp_path, environ=environ)
+    assert "unsupported_agent" in output.splitlines()[1]
 
 
 def test_notebook(tmp_path: Path, environ: dict[str, str]) -> None:
-    said = run("notebook.py", "mock", "thinking", "edit", folder=tmp_path, environ=environ)
-    assert said.startswith("I thought about it.\nUsage(input_tokens=2,")
-    assert "+line 1, from message 2\n" in said
+    output = run("notebook.py", "mock", "thinking", "edit", folder=tmp_path, environ=environ)
+    assert output.startswith("I thought about it.\nUsage(input_tokens=2,")
+    assert "+line 1, from message 2\n" in output
 
 
 def test_tools_are_functions_of_the_program(tmp_path: Path, environ: dict[str, str]) -> None:
@@ -168,10 +170,10 @@ def test_resume_goes_on_after_a_kill_without_loss_or_doubles(
     command = [sys.executable, str(EXAMPLES / "resume.py"), "mock", "pace 40 20"]
     first = subprocess.Popen(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None
-    with first.stdout as said:
-        seen = [int(said.readline().split()[0]) for _ in range(12)]
+    with first.stdout as output:
+        seen = [int(output.readline().split()[0]) for _ in range(12)]
         first.kill()
-        seen += [int(line.split()[0]) for line in said if line.endswith("\n")]
+        seen += [int(line.split()[0]) for line in output if line.endswith("\n")]
         first.wait(SECONDS)
     remembered = int((tmp_path / "resume.offset").read_text())
     # It may have been killed after it showed an event and before it wrote that down.

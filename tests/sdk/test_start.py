@@ -48,11 +48,11 @@ def test_the_daemon_ends_with_the_program_when(end: str, tmp_path: Path) -> None
         cwd=tmp_path,
     )
     assert program.stdout is not None
-    with program.stdout as said:
-        assert said.readline() == b"ready\n"
+    with program.stdout as output:
+        assert output.readline() == b"ready\n"
         daemon = int((tmp_path / "data" / "lock").read_text())
         if number is not None:
-            assert said.readline() == b"turn.started\n"
+            assert output.readline() == b"turn.started\n"
             os.kill(program.pid, number)
         program.communicate(timeout=SECONDS)
     assert gone_within([daemon], 20) == []
@@ -74,8 +74,8 @@ def test_a_conversation_survives_a_restart_of_the_programs_daemon(tmp_path: Path
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
         client.sessions.create("kept", agent="mock").prompt("hello").result()
     with SandboxAgent.start(data_dir=tmp_path / "data") as client:
-        said = client.session("kept").prompt("memory").result()
-    assert said.text == "You said before:\n\n1. hello"
+        transcript = client.session("kept").prompt("memory").result()
+    assert transcript.text == "You said before:\n\n1. hello"
 
 
 def test_a_started_daemon_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def client(endpoint: str) -> Iterator[SandboxAgent]:
         yield connected
 
 
-def said(client: SandboxAgent, tool: ToolSource, prompt: str = CALL) -> str:
+def reply_to_call(client: SandboxAgent, tool: ToolSource, prompt: str = CALL) -> str:
     return client.sessions.create(agent="mock", tools=[tool]).prompt(prompt).result().text
 
 
@@ -54,32 +54,32 @@ def test_a_coroutine_function_runs_too(client: SandboxAgent) -> None:
         await asyncio.sleep(0)
         return {"city": city}
 
-    assert said(client, weather) == 'weather returned: {"city":"Bonn"}'
+    assert reply_to_call(client, weather) == 'weather returned: {"city":"Bonn"}'
 
 
 def test_an_error_of_the_function_is_one_of_the_tool(client: SandboxAgent) -> None:
     def weather(city: str) -> str:
         raise LookupError(f"no {city}")
 
-    assert said(client, weather) == "weather failed: LookupError: no Bonn"
+    assert reply_to_call(client, weather) == "weather failed: LookupError: no Bonn"
 
 
 def test_a_result_that_the_daemon_refuses_fails_the_call(client: SandboxAgent) -> None:
     def weather(city: str) -> list[object]:
         return [city, ToolImage("not base64")]
 
-    assert "weather failed: the result of the tool was refused: an image" in said(client, weather)
+    assert "weather failed: the result of the tool was refused: an image" in reply_to_call(client, weather)
 
 
 def test_a_tool_with_a_schema_of_its_own(client: SandboxAgent) -> None:
     image = ToolImage.of(b"map")
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tool = FunctionTool("weather", lambda given: [given["city"], image], "The weather.", schema)
-    assert said(client, tool) == "weather returned: Bonn[image]"
+    assert reply_to_call(client, tool) == "weather returned: Bonn[image]"
 
 
 def test_an_agent_learns_which_argument_is_wrong(client: SandboxAgent) -> None:
-    assert "weather failed: the arguments" in said(client, weather, 'call weather {"town": "Bonn"}')
+    assert "weather failed: the arguments" in reply_to_call(client, weather, 'call weather {"town": "Bonn"}')
 
 
 def test_a_bad_function_is_refused_before_the_session_exists(client: SandboxAgent) -> None:

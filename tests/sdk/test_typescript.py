@@ -1,6 +1,6 @@
 """The TypeScript SDK: its own tests against a real daemon, and that it says what the tables here say.
 
-`npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is left out, aloud; where `CI` is
+`npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is skipped with a warning; where `CI` is
 set that is a failure.
 """
 
@@ -70,7 +70,7 @@ def run(*command: str, cwd: Path = SDK, **variables: str) -> str:
     return done.stdout
 
 
-def told(node: str, expression: str) -> Any:
+def evaluated(node: str, expression: str) -> Any:
     """A value that the SDK exports, or what is made of it."""
     program = f'import * as sdk from "sandbox-agentd"; console.log(JSON.stringify({expression}))'
     return json.loads(run(node, "--input-type=module", "--eval", program))
@@ -87,22 +87,22 @@ def test_types_are_those_of_the_openapi_document(node: str) -> None:
 
 
 def test_every_operation_has_a_method(node: str) -> None:
-    assert set(told(node, "Object.keys(sdk.METHODS)")) == OPERATIONS.keys()
+    assert set(evaluated(node, "Object.keys(sdk.METHODS)")) == OPERATIONS.keys()
 
 
 def test_every_problem_is_a_class_of_the_same_name(node: str) -> None:
-    classes = told(node, "Object.entries(sdk.PROBLEMS).map(([type, kind]) => [type, kind.name])")
+    classes = evaluated(node, "Object.entries(sdk.PROBLEMS).map(([type, kind]) => [type, kind.name])")
     assert dict(classes) == {name: error.__name__ for name, error in ERRORS.items()}
 
 
-@pytest.mark.parametrize("page, said", [("quickstart", "turn.ended"), ("sdk-overview", "You said: hello")])
-def test_the_program_of_a_page_runs(node: str, tmp_path: Path, page: str, said: str) -> None:
+@pytest.mark.parametrize("page, output", [("quickstart", "turn.ended"), ("sdk-overview", "You said: hello")])
+def test_the_program_of_a_page_runs(node: str, tmp_path: Path, page: str, output: str) -> None:
     text = (ROOT / "docs" / f"{page}.mdx").read_text()
     (program,) = re.findall(r"```ts TypeScript\n(.*?)```", text, re.DOTALL)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with running(Daemon(tmp_path / "data", "--no-token")) as daemon:
         program = program.replace("127.0.0.1:2468", f"127.0.0.1:{daemon.port}")
-        assert said in run(node, "--input-type=module", "--eval", program, PATH=path, HOME=str(tmp_path))
+        assert output in run(node, "--input-type=module", "--eval", program, PATH=path, HOME=str(tmp_path))
 
 
 def test_the_package_has_the_daemons_version() -> None:

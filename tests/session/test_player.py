@@ -37,5 +37,5 @@ def test_an_invalid_image_does_not_drop_its_prompt() -> None:
     steps = [("in", {"type": "user", "message": message}), ("out", {"type": "keep_alive"})]
     lines = [msgspec.json.encode({"dir": dir, "t": 0.0, "msg": msg}) for dir, msg in steps]
     items = [item.event.data for item in translate(TRANSLATORS["claude"], lines)]
-    [said] = [item.item for item in items if isinstance(item, ItemCompleted)]
-    assert said.content == (Text("look"),)
+    [item] = [item.item for item in items if isinstance(item, ItemCompleted)]
+    assert item.content == (Text("look"),)

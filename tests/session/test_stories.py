@@ -510,7 +510,7 @@ def test_a_wrong_number_of_answers_is_refused() -> None:
 def test_a_turn_begun_while_the_process_stops_ends_with_it() -> None:
     world, actor = session()
     world.fire(S, "idle")
-    actor.hear(lambda scribe: scribe.start_turn(source="agent"))  # it was on its way already
+    actor.feed_now(lambda scribe: scribe.start_turn(source="agent"))  # it was on its way already
     world.settle()
     assert isinstance(actor.core.phase, Running)
     world.close(S)

@@ -295,9 +295,9 @@ class Actor:
 
     def feed(self, what: Callable[[Scribe], object]) -> None:
         """The agent produces output: processed now, or once the host is not held."""
-        self.world.hear(self, what)
+        self.world.queue_output(self, what)
 
-    def hear(self, what: Callable[[Scribe], object]) -> None:
+    def feed_now(self, what: Callable[[Scribe], object]) -> None:
         scribe = self.scribe
         scribe.frame = Frame()
         try:
@@ -503,7 +503,7 @@ class ToyWorld:
     def is_holding(self) -> bool:
         return any(actor.machine.holding for actor in self.actors.values())
 
-    def hear(self, actor: Actor, what: Callable[[Scribe], object]) -> None:
+    def queue_output(self, actor: Actor, what: Callable[[Scribe], object]) -> None:
         self._held.append((actor, what))
         self.settle_holds()
 
@@ -523,7 +523,7 @@ class ToyWorld:
                         and (actor, actor.process) in self._exits
                     )
                 ):
-                    actor.hear(what)
+                    actor.feed_now(what)
             else:
                 actor, process = self._exits.pop(0)
                 actor.step(inputs.Exited(process.attempt, 1, None, None, "it exited"))

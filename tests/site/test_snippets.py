@@ -115,8 +115,8 @@ def test_the_packages_for_debian_are_known_to_debian() -> None:
         pytest.skip("this is no Debian")
     (text,) = blocks("common-software", "sh debian")
     packages = text.partition("--no-install-recommends")[2].replace("\\", "").split()
-    told = subprocess.run(["apt-cache", "policy", *packages], capture_output=True, text=True).stdout
-    if "Candidate" not in told:
+    listing = subprocess.run(["apt-cache", "policy", *packages], capture_output=True, text=True).stdout
+    if "Candidate" not in listing:
         pytest.skip("this machine has no lists of packages")
-    known = set(re.findall(r"^(\S+):$\n.*\n\s+Candidate: (?!\(none\))", told, re.MULTILINE))
+    known = set(re.findall(r"^(\S+):$\n.*\n\s+Candidate: (?!\(none\))", listing, re.MULTILINE))
     assert set(packages) <= known

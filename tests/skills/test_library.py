@@ -137,7 +137,7 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "told"),
+    ("head", "expected"),
     [
         ("---\nname: a\ndescription: 'it''s'\n---\n", ("a", "it's")),
         ('---\ndescription: "say \\"hi\\""\n---\n', ("folder", 'say "hi"')),
@@ -147,11 +147,11 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
         ("# no head\n", ("folder", "")),
     ],
 )
-def test_a_head_is_read(tmp_path: Path, head: str, told: tuple[str, str]) -> None:
+def test_a_head_is_read(tmp_path: Path, head: str, expected: tuple[str, str]) -> None:
     (tmp_path / "mine" / "folder").mkdir(parents=True)
     (tmp_path / "mine" / "folder" / "SKILL.md").write_text(head)
     (skill,) = lay_out(tmp_path, SkillSource("local", str(tmp_path / "mine")))
-    assert (skill.name, skill.description) == told
+    assert (skill.name, skill.description) == expected
 
 
 # -- hostile sources --------------------------------------------------------------------------------

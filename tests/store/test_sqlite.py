@@ -223,15 +223,15 @@ def test_readers_cannot_write(path: Path) -> None:
 def test_what_was_acknowledged_survives_kill_9(path: Path, acknowledged: int) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
-        said = [writer.stdout.readline() for _ in range(acknowledged)]
+        output = [writer.stdout.readline() for _ in range(acknowledged)]
         writer.kill()
-        said += writer.stdout.readlines()
-    assert said == [b"%d\n" % last for last in range(5, 5 * len(said) + 1, 5)]
+        output += writer.stdout.readlines()
+    assert output == [b"%d\n" % last for last in range(5, 5 * len(output) + 1, 5)]
     store = SqliteStore(path)
     events = store.read("a", 0, 1 << 20, PLENTY, with_raw=True)
     stored = len(events)
     assert events == [StoredEvent(n, n, b"body %d" % n, b"raw" * n) for n in range(1, stored + 1)]
-    assert (stored >= int(said[-1]), stored % 5, store.position()) == (True, 0, stored)
+    assert (stored >= int(output[-1]), stored % 5, store.position()) == (True, 0, stored)
     kept = store.session("a")
     assert kept is not None
     assert kept.event_count == stored
@@ -407,10 +407,10 @@ def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> No
             "INSERT INTO sessions (session_id, active, record) VALUES (?, 0, ?)",
             ("a", msgspec.json.encode(RECORD)),
         )
-        for one in queued:
+        for message in queued:
             old.execute(
                 "INSERT INTO queue (session, turn_id, message) VALUES (1, ?, ?)",
-                (one.turn_id, msgspec.json.encode(one)),
+                (message.turn_id, msgspec.json.encode(message)),
             )
     old.close()
     store = SqliteStore(path)
@@ -501,8 +501,8 @@ def test_only_sqlite_writes_its_files(path: Path) -> None:
         "store.warm_up(); store.close();"
         "print([args for args in opened if str(args[0]).startswith(sys.argv[1])])"
     )
-    said = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=True)
-    assert said.stdout == b"[]\n"
+    output = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=True)
+    assert output.stdout == b"[]\n"
 
 
 def test_the_ledger_drops_its_oldest_turns_beyond_its_limit(

@@ -103,7 +103,7 @@ def test_the_moments_of_a_turn_are_in_order() -> None:
     began = time.perf_counter()
     reader = read([HEAD, frame(1, DAEMON, b"turn.started"), delta(2), frame(3, AGENT, b"turn.ended")])
     moments = (began, reader.first_at, reader.answered_at, reader.ended_at, time.perf_counter())
-    assert list(moments) == sorted(one for one in moments if one is not None)
+    assert list(moments) == sorted(moment for moment in moments if moment is not None)
 
 
 @given(st.data())
@@ -117,11 +117,11 @@ def test_a_native_turn_ends_with_the_line_that_says_so(data: st.DataObject) -> N
 
     async def listen() -> tuple[bytes, int]:
         ear = Ear()
-        heard = ear.listen_for('"type":"result"', '"text_delta"')
+        answer = ear.listen_for('"type":"result"', '"text_delta"')
         for chunk in chunks:
-            assert not heard.done()
+            assert not answer.done()
             ear.pipe_data_received(1, chunk)
-        return (await heard)[1], ear.deltas
+        return (await answer)[1], ear.deltas
 
     assert asyncio.run(listen()) == (lines[2], 2)
 

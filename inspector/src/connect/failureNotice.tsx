@@ -27,7 +27,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
     case "mixed content":
       return {
         title: "The browser blocks plain HTTP here",
-        body: <p>This page came by HTTPS, so it may only call HTTPS. Put the daemon behind TLS, or open its own /ui/.</p>,
+        body: <p>This page was loaded over HTTPS, so it can call only HTTPS addresses. Put the daemon behind TLS, or open its own /ui/.</p>,
       };
     case "not a daemon":
       return {

@@ -92,7 +92,7 @@ export class Desktop {
     return this.#act("desktop.scroll", body, options);
   }
 
-  /** Type a text into the window that has the focus. */
+  /** Type text into the window that has the focus. */
   type(text: string, body: Omit<Schemas["TypeTextBody"], "text"> = {}, options: CallOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.type", { text, ...body }, options);
   }
@@ -142,7 +142,7 @@ export class Desktop {
     return this.#http.json("desktop.clipboard", parted(query));
   }
 
-  /** Copy a text to the clipboard. */
+  /** Copy text to the clipboard. */
   setClipboard(body: Schemas["SetClipboardBody"], options: CallOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.set_clipboard", body, options);
   }
@@ -187,7 +187,7 @@ export class Desktop {
     return this.#http.done("desktop.delete_recording", { path: { recording_id: recordingId }, ...options });
   }
 
-  /** Show whether the live view is on, and how many watch it. */
+  /** Show whether the live view is on, and how many viewers it has. */
   stream(options: CallOptions = {}): Promise<StreamStatus> {
     return this.#http.json("desktop.stream", options);
   }

@@ -586,7 +586,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start the desktop. One that runs already stays as it is. */
+        /** Start the desktop. If it is already running, nothing changes. */
         post: operations["desktop.start"];
         delete?: never;
         options?: never;
@@ -635,7 +635,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take a picture of the whole desktop. */
+        /** Take a screenshot of the whole desktop. */
         get: operations["desktop.screenshot"];
         put?: never;
         post?: never;
@@ -652,7 +652,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take a picture of a part of the desktop. */
+        /** Take a screenshot of a part of the desktop. */
         get: operations["desktop.region"];
         put?: never;
         post?: never;
@@ -790,7 +790,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Type a text into the window that has the focus. */
+        /** Type text into the window that has the focus. */
         post: operations["desktop.type"];
         delete?: never;
         options?: never;
@@ -944,7 +944,7 @@ export interface paths {
         /** Read the clipboard's text. */
         get: operations["desktop.clipboard"];
         put?: never;
-        /** Copy a text to the clipboard. */
+        /** Copy text to the clipboard. */
         post: operations["desktop.set_clipboard"];
         delete?: never;
         options?: never;
@@ -995,7 +995,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start to record the desktop. There is at most one recording at a time. */
+        /** Start recording the desktop. There is at most one recording at a time. */
         post: operations["desktop.record"];
         delete?: never;
         options?: never;
@@ -1079,7 +1079,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show whether the live view is on, and how many watch it. */
+        /** Show whether the live view is on, and how many viewers it has. */
         get: operations["desktop.stream"];
         put?: never;
         post?: never;
@@ -1450,7 +1450,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+         * Show what would happen to an agent's request, and which rule decides. Nothing is run.
          * @description An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
          */
         post: operations["policy.test"];
@@ -3480,7 +3480,7 @@ export interface components {
             /** @description A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`. */
             key: string;
             /**
-             * @description Keys to hold meanwhile.
+             * @description Modifier keys to hold.
              * @default null
              */
             modifiers?: components["schemas"]["KeyModifiers"] | null;
@@ -5409,7 +5409,7 @@ export interface operations {
     "sessions.queue": {
         parameters: {
             query?: {
-                /** @description Most messages to return. */
+                /** @description Maximum number of messages to return. */
                 limit?: number;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
@@ -9265,7 +9265,7 @@ export interface operations {
             query?: {
                 /** @description Sequence of the last event you have seen. */
                 offset?: number;
-                /** @description Most events to return; a page is also limited in bytes. */
+                /** @description Maximum number of events to return; a page is also limited in bytes. */
                 limit?: number;
                 /** @description Include the native payload of each event. */
                 includeRaw?: boolean;
@@ -10058,7 +10058,7 @@ export interface operations {
                 ignoreCase?: boolean;
                 /** @description Include files ignored by .gitignore. */
                 ignored?: boolean;
-                /** @description Most matches to return. */
+                /** @description Maximum number of matches to return. */
                 limit?: number;
                 /** @description Time limit in milliseconds. */
                 timeoutMs?: number;

@@ -1,4 +1,4 @@
-"""The operations of a daemon as the ACP door needs them, over the Python SDK, which survives restarts of the daemon."""
+"""The operations that the ACP door needs, over the Python SDK, which survives restarts of the daemon."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _add_fleet_serve(fleet: Subparsers[Parser]) -> None:
         type=int,
         default=20,
         metavar="N",
-        help="Most sandboxes that run at once (default 20).",
+        help="Maximum number of sandboxes that run at once (default 20).",
     )
     _add_secrets(serve)
     _add_provider(serve)

@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def gigacode(args: argparse.Namespace) -> int:
-    """Replaces this process with the interface. The daemon goes on, and with it what the agents do."""
+    """Replaces this process with the interface. The daemon and its agents keep running."""
     directory = os.path.abspath(args.directory or ".")
     if not os.path.isdir(directory):
         raise WrongUsage(f"there is no folder {directory}")

@@ -49,7 +49,7 @@ def _tell(info: SessionInfo, bodies: Iterator[bytes]) -> None:
             if isinstance(view, TerminalView):
                 view.live = not is_past
             if not (is_past and _is_repeated_later(event)):
-                narrator.hear(event)
+                narrator.handle(event)
             if isinstance(event.data, SessionEnded):
                 return
     finally:

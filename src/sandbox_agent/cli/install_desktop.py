@@ -36,7 +36,9 @@ def install_desktop(args: argparse.Namespace) -> int:
     for command in commands:
         _run(command)
     if still := requirements.missing():
-        raise CommandFailed(f"{', '.join(still)} is still missing; see what the package manager said above")
+        raise CommandFailed(
+            f"{', '.join(still)} is still missing; see the output of the package manager above"
+        )
     say("the desktop is ready: `sandbox-agent desktop start`")
     return 0
 
@@ -49,7 +51,7 @@ def _confirmed(commands: list[tuple[str, ...]]) -> bool:
     if not sys.stdin.isatty():
         return False
     say("This would run:\n" + "\n".join(f"  {shlex.join(command)}" for command in commands))
-    say("Go on? [y/N] ")
+    say("Continue? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -84,9 +84,9 @@ class Narrator:
         self._calls: dict[str, Tool] = {}
         self._call_items: set[str] = set()
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         if self._session is not None:
-            self._hear_of_session(event, self._session)
+            self._handle_session_event(event, self._session)
         match event.data:
             case ItemStarted(Item(item_id, kind="message", role="assistant")) if self._streaming is None:
                 self._streaming = item_id
@@ -100,7 +100,7 @@ class Narrator:
             case SessionEnded(reason="error", message=message, stderr=stderr):
                 self._fail(message or "the session ended", stderr)
 
-    def _hear_of_session(self, event: Event, session: str) -> None:
+    def _handle_session_event(self, event: Event, session: str) -> None:
         match event.data:
             case ItemCompleted(Item(kind="message", role="user") as item):
                 texts = (part.text for part in item.content if isinstance(part, Text))

@@ -141,7 +141,7 @@ def add_acp(commands: Subparsers[Parser]) -> None:
         "acp",
         "Serve an agent to an editor: the Agent Client Protocol on stdin and stdout.",
         "acp:acp",
-        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn goes on when the"
+        more="Uses the running daemon, or starts one in the background. Sessions belong to the daemon: a turn continues when the"
         "\neditor is closed, and the editor can load the session again.",
         examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
     )
@@ -182,7 +182,7 @@ def add_gigacode(commands: Subparsers[Parser]) -> None:
         "gigacode",
         "Use an agent in the terminal interface of OpenCode.",
         "gigacode:gigacode",
-        more="Uses the running daemon, or starts one in the background, which goes on when you leave the interface.\n"
+        more="Uses the running daemon, or starts one in the background, which keeps running when you leave the interface.\n"
         "`opencode` and the agent are installed if they are missing. The command `gigacode` is the same.",
         examples="sandbox-agent gigacode\nsandbox-agent gigacode --agent codex src\n"
         "sandbox-agent gigacode --continue",

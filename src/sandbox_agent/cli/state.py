@@ -23,7 +23,7 @@ def data_dir(args: argparse.Namespace) -> Path:
 
 
 def is_own(folder: Path, endpoint: str) -> bool:
-    """Whether the daemon at this address belongs to this user on this machine: it runs on the user's data directory."""
+    """Whether the daemon at this address is this user's own: it runs on the data directory of this machine."""
     state = running_daemon(folder)
     if state is None or state.endpoint != endpoint:
         return False

@@ -224,7 +224,7 @@ COMMANDS: tuple[Command, ...] = (
         'sessions', 'queue', (), 'GET', '/v1/sessions/{session_id}/queue', 'List queued messages, oldest first.', '', 'json', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
-            Argument('limit', 'integer', 'query', 'limit', 'Most messages to return. Default: 50.'),
+            Argument('limit', 'integer', 'query', 'limit', 'Maximum number of messages to return. Default: 50.'),
             Argument('cursor', 'string', 'query', 'cursor', '`nextCursor` of the previous page.'),
         ),
         '',
@@ -422,7 +422,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'desktop', 'start', (), 'POST', '/v1/desktop/start', 'Start the desktop. One that runs already stays as it is.', '', 'json', '',
+        'desktop', 'start', (), 'POST', '/v1/desktop/start', 'Start the desktop. If it is already running, nothing changes.', '', 'json', '',
         (
             Argument('width', 'integer', 'body', 'width', 'Width in pixels (default 1280).'),
             Argument('height', 'integer', 'body', 'height', 'Height in pixels (default 800).'),
@@ -453,7 +453,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'desktop', 'screenshot', (), 'GET', '/v1/desktop/screenshot', 'Take a picture of the whole desktop.', '', 'content', '',
+        'desktop', 'screenshot', (), 'GET', '/v1/desktop/screenshot', 'Take a screenshot of the whole desktop.', '', 'content', '',
         (
             Argument('format', 'string', 'query', 'format', 'Format of the picture (default: png).', choices=('jpeg', 'png', 'webp')),
             Argument('quality', 'integer', 'query', 'quality', 'Quality of jpeg and webp (default 85).'),
@@ -464,7 +464,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent desktop screenshot --output screen.png',
     ),
     Command(
-        'desktop', 'region', (), 'GET', '/v1/desktop/screenshot/region', 'Take a picture of a part of the desktop.', '', 'content', '',
+        'desktop', 'region', (), 'GET', '/v1/desktop/screenshot/region', 'Take a screenshot of a part of the desktop.', '', 'content', '',
         (
             Argument('x', 'integer', 'query', 'x', 'Pixels from the left edge.', required=True),
             Argument('y', 'integer', 'query', 'y', 'Pixels from the top edge.', required=True),
@@ -549,7 +549,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent desktop scroll --x 640 --y 400 --delta-y 5',
     ),
     Command(
-        'desktop', 'type', (), 'POST', '/v1/desktop/keyboard/type', 'Type a text into the window that has the focus.', '', 'json', '',
+        'desktop', 'type', (), 'POST', '/v1/desktop/keyboard/type', 'Type text into the window that has the focus.', '', 'json', '',
         (
             Argument('text', 'string', 'body', 'text', 'Text in any script; a line feed is Return.', required=True),
             Argument('delay_ms', 'integer', 'body', 'delayMs', 'Milliseconds between two characters (default 5).'),
@@ -561,7 +561,7 @@ COMMANDS: tuple[Command, ...] = (
         'desktop', 'press', (), 'POST', '/v1/desktop/keyboard/press', 'Press and release a key, or several together.', '', 'json', '',
         (
             Argument('key', 'string', 'body', 'key', 'A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.', required=True),
-            Argument('modifiers', 'json', 'body', 'modifiers', 'Keys to hold meanwhile.'),
+            Argument('modifiers', 'json', 'body', 'modifiers', 'Modifier keys to hold.'),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         'sandbox-agent desktop press --key Return\nsandbox-agent desktop press --key ctrl+shift+t',
@@ -633,7 +633,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'desktop', 'set-clipboard', (), 'POST', '/v1/desktop/clipboard', 'Copy a text to the clipboard.', '', 'json', '',
+        'desktop', 'set-clipboard', (), 'POST', '/v1/desktop/clipboard', 'Copy text to the clipboard.', '', 'json', '',
         (
             Argument('text', 'string', 'body', 'text', 'Text to copy.', required=True),
             Argument('selection', 'string', 'body', 'selection', '`clipboard` (default) or `primary`.', choices=('clipboard', 'primary')),
@@ -660,7 +660,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'desktop', 'record', (), 'POST', '/v1/desktop/recording/start', 'Start to record the desktop. There is at most one recording at a time.', '', 'json', '',
+        'desktop', 'record', (), 'POST', '/v1/desktop/recording/start', 'Start recording the desktop. There is at most one recording at a time.', '', 'json', '',
         (
             Argument('fps', 'integer', 'body', 'fps', 'Frames per second.'),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
@@ -706,7 +706,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'desktop', 'stream', (), 'GET', '/v1/desktop/stream/status', 'Show whether the live view is on, and how many watch it.', '', 'json', '',
+        'desktop', 'stream', (), 'GET', '/v1/desktop/stream/status', 'Show whether the live view is on, and how many viewers it has.', '', 'json', '',
         (
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
@@ -731,7 +731,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
             Argument('offset', 'integer', 'query', 'offset', 'Sequence of the last event you have seen. Default: 0.'),
-            Argument('limit', 'integer', 'query', 'limit', 'Most events to return; a page is also limited in bytes. Default: 100.'),
+            Argument('limit', 'integer', 'query', 'limit', 'Maximum number of events to return; a page is also limited in bytes. Default: 100.'),
             Argument('include_raw', 'switch', 'query', 'includeRaw', 'Include the native payload of each event.'),
         ),
         'sandbox-agent sessions events demo --offset 3\nsandbox-agent sessions events demo | jq .type',
@@ -820,7 +820,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('regex', 'string', 'query', 'regex', 'Python regular expression to find, instead of `text`.'),
             Argument('ignore_case', 'switch', 'query', 'ignoreCase', 'Ignore case.'),
             Argument('ignored', 'switch', 'query', 'ignored', 'Include files ignored by .gitignore.'),
-            Argument('limit', 'integer', 'query', 'limit', 'Most matches to return. Default: 200.'),
+            Argument('limit', 'integer', 'query', 'limit', 'Maximum number of matches to return. Default: 200.'),
             Argument('timeout_ms', 'integer', 'query', 'timeoutMs', 'Time limit in milliseconds. Default: 10000.'),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
@@ -906,7 +906,7 @@ COMMANDS: tuple[Command, ...] = (
         '',
     ),
     Command(
-        'policy', 'test', (), 'POST', '/v1/policy/test', 'Say what would happen to a request of an agent, and which rule decides. Nothing is run.', 'An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.', 'json', '',
+        'policy', 'test', (), 'POST', '/v1/policy/test', "Show what would happen to an agent's request, and which rule decides. Nothing is run.", 'An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.', 'json', '',
         (
             Argument('agent', 'string', 'body', 'agent', 'Agent that would make the request, e.g. `claude`.', required=True),
             Argument('input', 'json_or_text', 'body', 'input', 'Input of the tool as JSON, or just its command, file or URL as text.', required=True),

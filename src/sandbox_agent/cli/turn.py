@@ -93,7 +93,7 @@ class Turn:
                 continue
             if self._as_events:
                 write_line(frame.data)
-            ended = self._hear(event)
+            ended = self._handle(event)
             if ended is not None:
                 return ended
         raise CommandFailed("the stream ended before the turn did")
@@ -104,9 +104,9 @@ class Turn:
                 return bool(turn_id == self._turn_id)
         return False
 
-    def _hear(self, event: Event) -> int | None:
+    def _handle(self, event: Event) -> int | None:
         """Show an event and answer it. Returns the exit code if it is the last one."""
-        self._narrator.hear(event)
+        self._narrator.handle(event)
         match event.data:
             case PermissionRequested() as request:
                 self._decide(request)

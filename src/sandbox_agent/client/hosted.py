@@ -24,7 +24,7 @@ POLL_SECONDS = 0.1
 
 
 class Hosted:
-    """Created or found when its client needs it first. Without a name of the user's, it is removed with its client."""
+    """Created or found when its client first needs it. Without a name of the user's, it is removed with its client."""
 
     def __init__(
         self, provider: Provider, name: str | None, flags: Sequence[str], env: Mapping[str, str] | None
@@ -68,7 +68,7 @@ class Hosted:
             raise
 
     async def _clean_up(self, error: BaseException) -> None:
-        """Nobody needs a sandbox that has just failed to start."""
+        """Remove a sandbox that failed to start."""
         import asyncio
 
         try:

@@ -1,4 +1,4 @@
-"""The functions that answer calls of a session's tools, and what becomes of their results."""
+"""The functions that answer calls of a session's tools, and how their results are sent."""
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ def _inspect(archive: IO[bytes], most_bytes: int, check: Check) -> None:
         count += 1
         size += max(member.size, 0) if member.isreg() else 0
         if count > MAX_ENTRIES:
-            raise PayloadTooLarge(f"an archive may have {MAX_ENTRIES} entries", limit=MAX_ENTRIES)
+            raise PayloadTooLarge(f"an archive may have at most {MAX_ENTRIES} entries", limit=MAX_ENTRIES)
         if size > most_bytes:
-            raise PayloadTooLarge(f"what is unpacked may have {most_bytes} bytes", limit=most_bytes)
+            raise PayloadTooLarge(f"the unpacked files may have at most {most_bytes} bytes", limit=most_bytes)
         parts = _parts(member.name)
         above = {"/".join(parts[:end]) for end in range(1, len(parts))}
         if not links.isdisjoint(above):

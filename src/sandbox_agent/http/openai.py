@@ -1,4 +1,4 @@
-"""The OpenAI door on this server: the way of its requests, answers and errors. Its clients send the token as everything else does."""
+"""The OpenAI door over HTTP: its requests, responses and errors. Its clients send the token like all others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OpenAI:
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
     ) -> Stream | None:
         """Send the response, or return it if it is a stream."""
-        # Loaded on first use: a daemon whose door nobody uses pays nothing for it.
+        # Loaded on first use: a door that is not used costs nothing.
         from ..doors.openai.errors import as_openai_error, retry_header
 
         async def gone() -> None:

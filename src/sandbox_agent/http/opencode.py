@@ -1,6 +1,6 @@
-"""The OpenCode door on this server: its credentials, and the way of its requests and answers.
+"""The OpenCode door over HTTP: its credentials, requests and responses.
 
-OpenCode's clients send the token as the password of Basic credentials, or in the query as `auth_token`. Both count here only.
+OpenCode's clients send the token as the password of Basic credentials, or in the query as `auth_token`. Both are accepted only here.
 Browsers send Basic credentials by themselves, so a request from the page of another site is refused unless its origin is allowed.
 """
 
@@ -38,7 +38,7 @@ class OpenCode:
         self, scope: Scope, headers: Headers, receive: Receive, send: Send, cors: HeaderList
     ) -> Stream | None:
         """Send the response, or return it if it is a stream."""
-        # Loaded on first use: a daemon whose door nobody uses pays nothing for it.
+        # Loaded on first use: a door that is not used costs nothing.
         from ..doors.opencode.door import Door, Empty, as_opencode_error
 
         try:

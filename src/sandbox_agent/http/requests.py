@@ -94,7 +94,7 @@ async def pieces_of_body(headers: Headers, receive: Receive, limit: int) -> Asyn
     """The body as it arrives. The next piece is read only once the last one was taken."""
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
-        raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
+        raise PayloadTooLarge(f"the body may have at most {limit} bytes", limit=limit)
     size = 0
     while True:
         message = await receive()
@@ -103,7 +103,7 @@ async def pieces_of_body(headers: Headers, receive: Receive, limit: int) -> Asyn
         piece = message.get("body", b"")
         size += len(piece)
         if size > limit:
-            raise PayloadTooLarge(f"the body may have {limit} bytes", limit=limit)
+            raise PayloadTooLarge(f"the body may have at most {limit} bytes", limit=limit)
         if piece:
             yield piece
         if not message.get("more_body"):

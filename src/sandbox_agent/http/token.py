@@ -35,7 +35,7 @@ def token_of(config: Config) -> Token | None:
     if config.no_token:
         raise InvalidRequest(
             f"refusing to listen on {config.host} without a token: anyone who can reach it could run code. "
-            "Give it a token, or say --insecure-no-token if nobody else can reach it"
+            "Give it a token, or pass --insecure-no-token if nobody else can reach it"
         )
     raise InvalidRequest(HOW_TO_TOKEN)
 

@@ -187,7 +187,7 @@ class TypeText(OnNode, frozen=True, rename="camel"):
 
 class PressKey(OnNode, frozen=True):
     key: Key
-    modifiers: Annotated[KeyModifiers | None, Meta(description="Keys to hold meanwhile.")] = None
+    modifiers: Annotated[KeyModifiers | None, Meta(description="Modifier keys to hold.")] = None
 
 
 class KeyAction(OnNode, frozen=True):
@@ -269,7 +269,7 @@ async def status(daemon: Daemon, request: OnNode) -> DesktopStatus:
     examples=("sandbox-agent desktop start", "sandbox-agent desktop start --width 1920 --height 1080"),
 )
 async def start(daemon: Daemon, request: StartDesktop) -> DesktopStatus:
-    """Start the desktop. One that runs already stays as it is."""
+    """Start the desktop. If it is already running, nothing changes."""
     desktop = _desktop(daemon)
     daemon.require_open()
     if request.state_dir is not None and not os.path.isabs(request.state_dir):
@@ -308,7 +308,7 @@ async def info(daemon: Daemon, request: OnNode) -> DisplayInfo:
     examples=("sandbox-agent desktop screenshot --output screen.png",),
 )
 async def screenshot(daemon: Daemon, request: Screenshot) -> Content:
-    """Take a picture of the whole desktop."""
+    """Take a screenshot of the whole desktop."""
     size = _desktop(daemon).display.resolution
     return await _picture(daemon, (0, 0, size.width, size.height), request)
 
@@ -321,7 +321,7 @@ async def screenshot(daemon: Daemon, request: Screenshot) -> Content:
     examples=("sandbox-agent desktop region --x 0 --y 0 --width 200 --height 100 --output corner.png",),
 )
 async def region(daemon: Daemon, request: RegionScreenshot) -> Content:
-    """Take a picture of a part of the desktop."""
+    """Take a screenshot of a part of the desktop."""
     size = _desktop(daemon).display.resolution
     if request.x + request.width > size.width:
         raise DesktopInvalidAction(f"the desktop is {size.width} pixels wide", field="width")
@@ -415,7 +415,7 @@ async def scroll(daemon: Daemon, request: Scroll) -> MousePosition:
     examples=('sandbox-agent desktop type --text "Grüße, 世界"',),
 )
 async def type_text(daemon: Daemon, request: TypeText) -> DesktopDone:
-    """Type a text into the window that has the focus."""
+    """Type text into the window that has the focus."""
     delay = DEFAULT_DELAY_MS if request.delay_ms is None else request.delay_ms
     return await _desktop(daemon).display.keyboard.type(request.text, delay)
 
@@ -505,7 +505,7 @@ async def clipboard(daemon: Daemon, request: ReadClipboard) -> ClipboardText:
     examples=('sandbox-agent desktop set-clipboard --text "copied"',),
 )
 async def set_clipboard(daemon: Daemon, request: SetClipboard) -> DesktopDone:
-    """Copy a text to the clipboard."""
+    """Copy text to the clipboard."""
     return await _desktop(daemon).display.clipboard.write(request.selection or "clipboard", request.text)
 
 
@@ -540,7 +540,7 @@ async def open_target(daemon: Daemon, request: OpenTarget) -> OpenedTarget:
 
 @operation("POST", "/v1/desktop/recording/start", *STARTS, name="desktop.record")
 async def record(daemon: Daemon, request: StartRecording) -> RecordingInfo:
-    """Start to record the desktop. There is at most one recording at a time."""
+    """Start recording the desktop. There is at most one recording at a time."""
     desktop = _desktop(daemon)
     daemon.require_open()
     running = desktop.running
@@ -610,7 +610,7 @@ async def delete_recording(daemon: Daemon, request: OneRecording) -> None:
 
 @operation("GET", "/v1/desktop/stream/status", PermissionDenied, name="desktop.stream")
 async def stream(daemon: Daemon, request: OnNode) -> StreamStatus:
-    """Show whether the live view is on, and how many watch it."""
+    """Show whether the live view is on, and how many viewers it has."""
     return _desktop(daemon).view.status
 
 

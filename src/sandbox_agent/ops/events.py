@@ -25,7 +25,10 @@ class ReadEvents(Struct, frozen=True, rename="camel"):
     session_id: SessionId
     offset: Offset = 0
     limit: Annotated[
-        int, Meta(ge=1, le=1000, description="Most events to return; a page is also limited in bytes.")
+        int,
+        Meta(
+            ge=1, le=1000, description="Maximum number of events to return; a page is also limited in bytes."
+        ),
     ] = 100
     include_raw: IncludeRaw = False
 

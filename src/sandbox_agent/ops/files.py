@@ -145,7 +145,7 @@ class Search(OnNode, frozen=True, rename="camel"):
     ] = None
     ignore_case: Annotated[bool, Meta(description="Ignore case.")] = False
     ignored: Annotated[bool, Meta(description="Include files ignored by .gitignore.")] = False
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most matches to return.")] = 200
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Maximum number of matches to return.")] = 200
     timeout_ms: Annotated[int, Meta(ge=100, le=60_000, description="Time limit in milliseconds.")] = 10_000
 
 

@@ -84,7 +84,7 @@ def _listed(
     ),
 )
 async def test(daemon: Daemon, request: TestPolicy) -> PolicyVerdict:
-    """Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+    """Show what would happen to an agent's request, and which rule decides. Nothing is run.
 
     An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
     """

@@ -139,7 +139,7 @@ class ListSessions(Struct, frozen=True):
 
 class ReadQueue(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    limit: Annotated[int, Meta(ge=1, le=100, description="Most messages to return.")] = 50
+    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of messages to return.")] = 50
     cursor: Annotated[str | None, Meta(description="`nextCursor` of the previous page.")] = None
 
 

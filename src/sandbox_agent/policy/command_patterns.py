@@ -169,7 +169,7 @@ def _follow_loosely(wanted: list[Word], words: tuple[Word, ...]) -> bool:
 
 
 def _mentions(pattern: list[str], command: Command) -> bool:
-    """Whether the denied command stands among the words or within one of them: some program may run it."""
+    """Whether the denied command is among the words or within one of them: some program may run it."""
     wanted = pattern[0].casefold()
     if not any(matches(name, wanted) for name in _candidates(wanted, command.piece_names)):
         return False

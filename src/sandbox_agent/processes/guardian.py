@@ -11,7 +11,7 @@ DESCRIPTORS is the soft limit of open descriptors that the agent gets: the daemo
 
 It writes lines to the socket: `started PID`, `failed CODE REASON` (the exit code that a shell would use), `exited RETURNCODE`
 (negative: a signal). It reads: `stop` (end everything, after a grace period), `kill` (at once), `term` (only SIGTERM to the agent's
-group), `int`, and `hold MILLISECONDS`: if nothing more is heard for so long, every descendant is stopped with SIGSTOP until the next
+group), `int`, and `hold MILLISECONDS`: if the daemon sends nothing for that long, every descendant is stopped with SIGSTOP until the next
 `hold`. A daemon that others may replace sends it again and again: while it is cut off or stopped itself, its agents must not act.
 """
 
@@ -127,7 +127,7 @@ class Guardian:
         self.agent = 0
         self.agent_running = False
         self.held_until: float | None = None
-        """When the agent has to stop, unless the daemon is heard again; None if it never has to."""
+        """When the agent has to stop, unless the daemon sends something; None if it never has to."""
         self.is_frozen = False
 
     def run(self) -> None:

@@ -177,5 +177,5 @@ def decoded_input(data: str, encoding: str, most: int) -> bytes:
         case _:
             raise InvalidRequest(f"there is no encoding {encoding}: use base64 or utf8", field="encoding")
     if len(content) > most:
-        raise PayloadTooLarge(f"input may have {most} bytes", limit=most)
+        raise PayloadTooLarge(f"input may have at most {most} bytes", limit=most)
     return content

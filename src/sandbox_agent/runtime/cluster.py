@@ -150,7 +150,7 @@ class Cluster:
         self._spawn(self._watch())
 
     def stop_asking(self) -> None:
-        """Let no one wait for another node: this one stops."""
+        """This node is stopping: nobody may wait for another node any longer."""
         if self._courier is not None:
             self._courier.close()
 
@@ -395,7 +395,7 @@ class Cluster:
             raise NotFound(f"no node is called {name}", node=name)
         for node in nodes:
             if node.incarnation == self.incarnation:
-                raise Conflict("a node does not fence itself: ask another one, or stop it", node=name)
+                raise Conflict("a node cannot fence itself: ask another one, or stop it", node=name)
             if not node.is_fenced:
                 await self._ask(lambda: self._store.fence(node.incarnation, at_once=True))  # noqa: B023
                 logger.warning("fenced node %s, as a client asked", name)

@@ -55,7 +55,7 @@ class Courier:
         self._spawn(self._serve())
 
     def close(self) -> None:
-        """This node stops: let no one wait for another node's answer."""
+        """This node is stopping: nobody may wait for another node's answer any longer."""
         self._is_closed = True
         for event in self._answered.values():
             event.set()
@@ -89,7 +89,7 @@ class Courier:
                 pass
             event.clear()
             if self._is_closed:
-                raise _unknown("this node stops before the other one has answered", node)
+                raise _unknown("this node stopped before the other one answered", node)
             state: CommandState | None = await self._log.ask(lambda: self._store.answer_of(id))
             if state is not None and state.status is not None:
                 return state.status, state.answer

@@ -139,7 +139,7 @@ class Daemon:
         self.directories = Directories(folder / "directories", self.files)
         self.hosts = Hosts(self.log, folder, self._instance, world)
         self.families = Locks()
-        """Held while an agent starts work in another session: two calls must not get the same rest of a limit."""
+        """Held while an agent starts work in another session: two calls must not both get what is left of a limit."""
         self._catalogues = Catalogues(self.programs, self.hosts, config.start_seconds, world)
         self.sessions = Sessions(
             config,

@@ -102,9 +102,9 @@ class Host:
 
     def _make_process(self, instance: str) -> AgentProcess:
         if self._launch.server is not None:
-            return HttpLink(self._launch.server, instance, self._hear, self._exited)
+            return HttpLink(self._launch.server, instance, self._handle, self._exited)
         kind = DelegatingProcess if self._launch.delegate else AgentProcess
-        return kind(instance, self._hear, self._exited)
+        return kind(instance, self._handle, self._exited)
 
     async def start(self, env: dict[str, str], directory: str) -> None:
         launch = self._launch
@@ -223,7 +223,7 @@ class Host:
         if self._exit is not None and not self._holds and not self._held:
             self._tell_exit()
 
-    def _hear(self, frames: Sequence[InFrame | LineTooLong]) -> None:
+    def _handle(self, frames: Sequence[InFrame | LineTooLong]) -> None:
         if self._tap:
             _record(self._tap, "out", [frame for frame in frames if not isinstance(frame, LineTooLong)])
         if self._holds:
@@ -259,7 +259,7 @@ class Host:
 
     def _break(self, frame: InFrame | LineTooLong, error: Exception) -> bool:
         """An internal error ends the turn of the session whose frame it was, and its place here. Returns whether other tenants are left."""
-        message = f"the daemon failed on what the agent said: {type(error).__name__}: {error}"
+        message = f"the daemon could not process the output of the agent: {type(error).__name__}: {error}"
         tenants = tuple(self._tenants.values())
         blamed = self._owner(frame)
         for tenant in tenants if blamed is None else (blamed,):
@@ -336,7 +336,9 @@ class Host:
                 self.wire.waited(conversation)
             except Exception as error:
                 logger.exception("the last output of %s could not be processed", self.agent.name)
-                tenant.broken(f"the daemon failed on what the agent said: {type(error).__name__}: {error}")
+                tenant.broken(
+                    f"the daemon could not process the output of the agent: {type(error).__name__}: {error}"
+                )
             self.flush()
 
     def _left(self, conversation: Conversation) -> None:

@@ -150,7 +150,7 @@ class HttpLink(AgentProcess):
         self.write(held or ())
 
     def _events_from(self, lines: LineSplitter) -> Callable[[bytes], None]:
-        def hear(chunk: bytes) -> None:
+        def receive(chunk: bytes) -> None:
             frames: list[InFrame | LineTooLong] = []
             for line in lines.feed(chunk):
                 if isinstance(line, LineTooLong):
@@ -160,7 +160,7 @@ class HttpLink(AgentProcess):
             if frames:
                 self._pass_on(frames)
 
-        return hear
+        return receive
 
     # -- requests -----------------------------------------------------------------------------
 

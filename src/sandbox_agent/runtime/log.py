@@ -29,7 +29,7 @@ logger = logging.getLogger("sandbox_agent.log")
 
 BACKLOG_BYTES = 8 << 20
 RETRY_SECONDS = 0.25
-# A commit and its delivery cost as much as forty deltas, so deltas are batched: 20 updates a second per stream look fluent, and twenty
+# A commit and its delivery cost as much as forty deltas, so deltas are batched: 20 updates a second per stream look smooth, and twenty
 # models at full speed cost a fifth less than with 50. Floods are passed on more often, in groups that readers can take in one write.
 GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
@@ -384,7 +384,7 @@ class Log(Reading):
         self._write_down(group.size)
 
     def _write_down(self, size: int) -> None:
-        """So much does not wait to be written any more."""
+        """This many bytes no longer wait to be written."""
         self.backlog -= size
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:
             waiting, self._drained = self._drained, []

@@ -71,7 +71,7 @@ def check_server(name: str, server: McpServer) -> None:
 def servers_for(
     agent: Agent, servers: Mapping[str, McpServer], directory: str, environ: Mapping[str, str]
 ) -> dict[str, McpServer]:
-    """The servers that are enabled, with the headers and commands that the agent is told."""
+    """The servers that are enabled, with the headers and commands that the agent gets."""
     return {
         name: _ready(agent, name, server, directory, environ)
         for name, server in servers.items()

@@ -79,7 +79,7 @@ class AgentProcess:
                 os.close(fd)
         self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, _End(our_in, loop))
         self._stdout, _ = await loop.connect_read_pipe(
-            lambda: _Pipe(self._hear, self._stdout_closed), _End(our_out, loop)
+            lambda: _Pipe(self._handle, self._stdout_closed), _End(our_out, loop)
         )
         self._stderr_pipe, _ = await loop.connect_read_pipe(
             lambda: _Pipe(lambda data: self._stderr.feed_piece(decode(data)), self._stderr_closed),
@@ -142,7 +142,7 @@ class AgentProcess:
 
     # -- how it is done -----------------------------------------------------------------------
 
-    def _hear(self, chunk: bytes) -> None:
+    def _handle(self, chunk: bytes) -> None:
         if frames := self._splitter.feed(chunk):
             self._on_frames(frames)
 

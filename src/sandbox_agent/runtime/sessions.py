@@ -201,7 +201,7 @@ class Sessions:
             return end
         if self.cluster is None or offset > await self._stored_events(session_id):
             raise _beyond(session_id, offset, end.committed)
-        # Another node has shown it already: ours has yet to hear that its own write is done, or that it is no longer the owner.
+        # Another node has shown it already: this one does not know yet that its own write is done, or that it is no longer the owner.
         deadline = time.monotonic() + CATCH_UP_SECONDS
         while offset > end.committed:
             if time.monotonic() > deadline:
@@ -464,7 +464,7 @@ class Sessions:
             live.step(inputs.NotCarried(reason))
 
     def refuse_callers(self, session_id: str, problem: SandboxAgentError) -> None:
-        """Let no one wait any longer; what they asked for goes on."""
+        """Stop all waiting; the commands themselves are still carried out."""
         if (live := self._live.get(session_id)) is not None:
             live.refuse_callers(problem)
 

@@ -50,7 +50,7 @@ class SharedLog(Log):
         self.on_fenced: Callable[[], None] = lambda: None
         """This node owns nothing any more."""
         self.on_uncertain: Callable[[list[End]], None] = lambda ends: None
-        """No one knows yet what became of the writes of these sessions, and it takes long."""
+        """The outcome of writes of these sessions has been unknown for too long."""
         self.on_went_back: Callable[[str], None] = lambda words: None
         self.on_renewed: Callable[[float], None] = lambda began: None
         """A write, which began at this time, has renewed the lease."""

@@ -109,7 +109,7 @@ class _Player:
                     self._note(action)
                 self._visit(wire)
             case "out":
-                self._hear(self._current_wire(), line.frame)
+                self._handle(self._current_wire(), line.frame)
             case "err":
                 self._stderr.feed(msgspec.json.decode(line.msg, type=str))
             case "exit":
@@ -265,7 +265,7 @@ class _Player:
 
     # -- what the agent said ----------------------------------------------------------------------
 
-    def _hear(self, wire: Wire, frame: bytes) -> None:
+    def _handle(self, wire: Wire, frame: bytes) -> None:
         self._come_alive()
         wire.receive(wire.recorded_frame(frame))
         wire.outbox.clear()

@@ -260,7 +260,7 @@ class Turn:
                 self._pending.remove(str(reply.id))
                 return reply
 
-    # What it hears in the meantime.
+    # Commands that arrive in the meantime.
 
     def listen(self, timeout: float | None) -> Reply | None:
         """Act on the next command; None if none arrived in time, or it was not a reply."""
@@ -277,7 +277,7 @@ class Turn:
                 return None
 
     def wait_for(self, fd: int) -> None:
-        """Wait until something can be read from this file; commands are heard in the meantime."""
+        """Wait until something can be read from this file; commands are handled in the meantime."""
         self.agent.pipes.flush()
         while fd not in select.select([fd, STDIN], [], [])[0]:
             self.listen(0.0)

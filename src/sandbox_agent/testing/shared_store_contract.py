@@ -175,7 +175,7 @@ class SharedStoreContract(ABC):
         assert contents(one, "a", "b") == before
         two.write(ours)
 
-    def test_a_live_owner_cannot_be_robbed(self, one: SharedStore, two: SharedStore) -> None:
+    def test_a_session_of_a_live_owner_cannot_be_claimed(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("a"))])
         assert two.claim(["a", "missing"]) == set()
         one.release(["a"])
@@ -288,7 +288,9 @@ class SharedStoreContract(ABC):
 
     # -- odd names ------------------------------------------------------------------------------
 
-    def test_any_character_may_stand_in_what_others_choose(self, one: SharedStore, two: SharedStore) -> None:
+    def test_any_character_is_allowed_in_what_clients_choose(
+        self, one: SharedStore, two: SharedStore
+    ) -> None:
         one.write(
             [
                 SaveSession(record("a", title=ODD)),

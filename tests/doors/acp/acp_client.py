@@ -80,7 +80,7 @@ class AcpClient:
     # What a client sends.
 
     def send(self, method: str, params: object) -> int:
-        """Send a request; its id."""
+        """Send a request. Returns its id."""
         id = next(self._ids)
         self._methods[id] = method
         self._write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -170,7 +170,7 @@ class AcpClient:
         return "".join(update["content"]["text"] for update in self.of_kind("agent_message_chunk"))
 
     def close(self) -> int:
-        """Close its stdin, as an editor does; the exit code."""
+        """Close its stdin, as an editor does. Returns the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:

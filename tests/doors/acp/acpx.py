@@ -43,9 +43,9 @@ class Acpx:
 
     def run(self, *words: str) -> str:
         with self.start(*words) as process:
-            said, _ = process.communicate(timeout=8 * SECONDS)
-        assert process.returncode == 0, said
-        return said
+            output, _ = process.communicate(timeout=8 * SECONDS)
+        assert process.returncode == 0, output
+        return output
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

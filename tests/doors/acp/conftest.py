@@ -25,7 +25,7 @@ def native(daemon: Daemon) -> Iterator[Client]:
 
 
 def environment(daemon: Daemon) -> dict[str, str]:
-    """That of an editor whose daemon is this one."""
+    """The environment of an editor that uses this daemon."""
     home = str(daemon.data_dir.with_name(daemon.data_dir.name + "-home"))
     endpoint = f"http://127.0.0.1:{daemon.port}"
     return {"PATH": os.environ["PATH"], "HOME": home, "SANDBOX_AGENT_ENDPOINT": endpoint}

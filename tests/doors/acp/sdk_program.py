@@ -17,11 +17,11 @@ from acp.ws import create_websocket_stream  # type: ignore[import-not-found]
 
 class Editor:
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         if update.session_update in ("agent_message_chunk", "user_message_chunk"):
-            self.said.append(update.content.text)
+            self.texts.append(update.content.text)
 
     async def request_permission(self, options: Any, session_id: str, tool_call: Any, **_: Any) -> Any:
         return {"outcome": {"outcome": "selected", "optionId": options[0].option_id}}
@@ -40,13 +40,13 @@ async def main(transport: str, address: str, cwd: str) -> None:
     await agent.initialize(protocol_version=1)
     session = (await agent.new_session(cwd=cwd, mcp_servers=[])).session_id
     answer = await agent.prompt(session_id=session, prompt=[text_block("permission hello")])
-    facts = {"session": session, "stop": answer.stop_reason, "text": "".join(editor.said)}
-    editor.said.clear()
+    facts = {"session": session, "stop": answer.stop_reason, "text": "".join(editor.texts)}
+    editor.texts.clear()
     await agent.load_session(session_id=session, cwd=cwd, mcp_servers=[])
     async with asyncio.timeout(15):
-        while len(editor.said) < 2:
+        while len(editor.texts) < 2:
             await asyncio.sleep(0.01)
-    print(json.dumps({**facts, "replayed": editor.said}))
+    print(json.dumps({**facts, "replayed": editor.texts}))
     await agent.close()
 
 

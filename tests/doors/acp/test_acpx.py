@@ -54,7 +54,7 @@ def test_the_commands_of_acpx(tmp_path: Path) -> None:
 
 @pytest.fixture
 def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """That of a user whose agents use the scripted model."""
+    """The environment of a user whose agents use the scripted model."""
     with ScriptedModel() as model:
         environ: dict[str, str] = {}
         for agent in RECIPES:

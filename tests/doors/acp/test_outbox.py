@@ -51,7 +51,7 @@ def test_what_was_read_is_kept_for_a_reader_that_comes_back() -> None:
             for pair in ((1, b"one"), (2, b"two"), (3, b"three"))
         ]
         assert await frames_of(outbox, 3, numbered=True) == whole
-        # The first was let go when the third was read: together they are longer than what is kept.
+        # The first was dropped when the third was read: together they exceed the limit.
         assert await frames_of(outbox, 2, numbered=True) == whole[1:]
         assert await frames_of(outbox, 1, after=2, numbered=True) == whole[2:]
 

@@ -228,9 +228,9 @@ def test_the_sdk_of_the_protocol_drives_a_session(
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    native.sessions.append(said.pop("session"))
-    assert said == {
+    result = json.loads(done.stdout)
+    native.sessions.append(result.pop("session"))
+    assert result == {
         "protocol": 1,
         "stop": "end_turn",
         "text": "You chose: Small; Cheese; Now.",
@@ -258,7 +258,7 @@ def test_the_python_sdk_of_the_protocol_drives_a_session(
         timeout=2 * SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    native.sessions.append(said.pop("session"))
+    result = json.loads(done.stdout)
+    native.sessions.append(result.pop("session"))
     text = "The command said: hello"
-    assert said == {"stop": "end_turn", "text": text, "replayed": ["permission hello", text]}
+    assert result == {"stop": "end_turn", "text": text, "replayed": ["permission hello", text]}

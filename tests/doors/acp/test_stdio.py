@@ -16,11 +16,11 @@ from sandbox_agent.presence import running_daemon
 
 
 def test_says_what_it_can(editor: AcpClient) -> None:
-    said = editor.initialize()
-    assert said["protocolVersion"] == 1
-    assert said["agentCapabilities"]["loadSession"] is True
-    assert said["agentCapabilities"]["sessionCapabilities"].keys() == {"list", "resume", "close", "delete"}
-    assert said["authMethods"] == []
+    answer = editor.initialize()
+    assert answer["protocolVersion"] == 1
+    assert answer["agentCapabilities"]["loadSession"] is True
+    assert answer["agentCapabilities"]["sessionCapabilities"].keys() == {"list", "resume", "close", "delete"}
+    assert answer["authMethods"] == []
 
 
 @pytest.mark.door("ACP", "text", "thinking", "usage")
@@ -228,8 +228,8 @@ def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
         ]
         assert listed["cwd"] == str(tmp_path)
         second.call("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
-        said = [update["content"]["text"] for update in second.of_kind("user_message_chunk")]
-        assert said == ["tool", "permission hello"]
+        texts = [update["content"]["text"] for update in second.of_kind("user_message_chunk")]
+        assert texts == ["tool", "permission hello"]
         assert second.text.startswith("The command ended with exit code 0.")
         # The pending permission is asked again, here, and the turn goes on.
         second.until(lambda: second.text.endswith("The command said: hello"))
@@ -260,8 +260,8 @@ def test_resuming_sends_nothing_but_what_is_open(daemon: Daemon, native: Client,
             late.initialize(**FORMS)
             late.call("session/resume", **resume)
             late.until(lambda: late.text == "The command said: again")
-            said = [each["content"]["text"] for each in late.of_kind("user_message_chunk")]
-            assert (said, len(late.asked)) == (["permission again"], 1)
+            texts = [each["content"]["text"] for each in late.of_kind("user_message_chunk")]
+            assert (texts, len(late.asked)) == (["permission again"], 1)
         editor.until(lambda: editor.withdrawn == [editor.asked[1]["id"]])
 
 

@@ -1,4 +1,4 @@
-"""Our own ACP adapter drives our own door: an agent through two translations keeps the rules and says the same."""
+"""Our own ACP adapter drives our own door: after two translations, an agent's events keep the rules and the text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _outputs(events: list[dict[str, object]]) -> list[tuple[str, object, object]
 
 def test_permissions_and_questions_pass_both(both: tuple[Client, str, str]) -> None:
     client, twice, _ = both
-    for reply, said in (
+    for reply, text in (
         ("reject", "You did not allow bash, so I leave it."),
         ("once", "The command said: hello"),
     ):
@@ -62,7 +62,7 @@ def test_permissions_and_questions_pass_both(both: tuple[Client, str, str]) -> N
         with client.follow(twice, client.info(twice)["eventCount"]) as reader:
             _answer_permission(client, twice, reply)
             reader.until_type("turn.ended")
-        assert texts(client.events(twice))[-1] == said
+        assert texts(client.events(twice))[-1] == text
 
 
 def _answer_permission(client: Client, session: str, reply: str) -> None:

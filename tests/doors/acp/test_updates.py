@@ -56,7 +56,7 @@ def translated(
     return [msgspec.to_builtins(update) for update in made]
 
 
-def said(updates: Sequence[Update]) -> dict[tuple[str, str], str]:
+def texts_of(updates: Sequence[Update]) -> dict[tuple[str, str], str]:
     """The whole text of each message of the agent."""
     texts: dict[tuple[str, str], str] = {}
     for update in updates:
@@ -81,7 +81,7 @@ def ends(updates: Sequence[Update]) -> dict[str, tuple[str, Any]]:
 def test_a_replay_says_what_was_streamed(recording: Path) -> None:
     events = events_of(recording)
     live, replayed = translated(events, live=True), translated(events, live=False)
-    assert said(live) == said(replayed)
+    assert texts_of(live) == texts_of(replayed)
     assert ends(live) == ends(replayed)
     calls = [update["toolCallId"] for update in live if update["sessionUpdate"] == "tool_call"]
     assert len(calls) == len(set(calls))
@@ -109,7 +109,7 @@ def test_a_reader_that_comes_in_the_middle_misses_nothing(cut: int) -> None:
             made += updates.go_live()
         made += updates.translate(event, {})
     seen = [msgspec.to_builtins(update) for update in made]
-    assert said(seen) == said(translated(events, live=True))
+    assert texts_of(seen) == texts_of(translated(events, live=True))
     assert ends(seen) == ends(translated(events, live=True))
 
 

@@ -30,14 +30,14 @@ def call(client: Client, tool: str, /, **arguments: object) -> dict[str, Any]:
     """What a tool returns."""
     result = request(client, "tools/call", {"name": tool, "arguments": arguments})
     assert not result["isError"], result
-    told: dict[str, Any] = result["structuredContent"]
-    if session := told.get("session_id"):
+    content: dict[str, Any] = result["structuredContent"]
+    if session := content.get("session_id"):
         client.sessions.append(session)
-    return told
+    return content
 
 
 def failure(client: Client, tool: str, /, **arguments: object) -> str:
-    """What a tool says that failed."""
+    """The error text of a failed tool."""
     result = request(client, "tools/call", {"name": tool, "arguments": arguments})
     assert result["isError"], result
     assert "structuredContent" not in result

@@ -32,14 +32,14 @@ async def drive(mode: str, where: str, directory: str, *command: str) -> None:
         asked = (await client.call_tool("run", arguments, progress_callback=reported)).structured_content
         permission = asked["waiting"]["permissions"][0]["permission_id"]
         answer = {"session_id": asked["session_id"], "permission_id": permission, "reply": "once"}
-        told = (await client.call_tool("answer", answer)).structured_content
+        content = (await client.call_tool("answer", answer)).structured_content
         failed = await client.call_tool("wait", {"session_id": "nobody"})
         facts = {
             "version": client.session.protocol_version,
             "tools": tools,
             "session": asked["session_id"],
-            "status": [asked["status"], told["status"]],
-            "text": told["text"],
+            "status": [asked["status"], content["status"]],
+            "text": content["text"],
             "failed": failed.is_error,
             "progress": progress == sorted(set(progress)) and bool(progress),
         }

@@ -75,8 +75,8 @@ def test_the_inspector_lists_and_calls_tools(
     assert [tool["name"] for tool in inspect("--method", "tools/list")["tools"]] == TOOLS
     call = ("--method", "tools/call", "--tool-name")
     given = ("--tool-arg", "agent=mock", "--tool-arg", "prompt=hello", "--tool-arg", f"directory={tmp_path}")
-    told = inspect(*call, "run", *given)["structuredContent"]
-    native.sessions.append(told["session_id"])
-    assert told["text"] == texts(native.events(told["session_id"]))[-1]
+    content = inspect(*call, "run", *given)["structuredContent"]
+    native.sessions.append(content["session_id"])
+    assert content["text"] == texts(native.events(content["session_id"]))[-1]
     listed = inspect(*call, "sessions")["structuredContent"]["sessions"]
-    assert told["session_id"] in [session["session_id"] for session in listed]
+    assert content["session_id"] in [session["session_id"] for session in listed]

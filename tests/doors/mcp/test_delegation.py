@@ -23,23 +23,23 @@ def caller(native: Client, directory: Path, **settings: object) -> str:
 
 
 def asks(native: Client, session: str, tool: str, /, **arguments: object) -> dict[str, Any]:
-    """Let the agent of a session call a tool; what it got."""
-    said = _said(native, session, tool, arguments)
-    assert said.startswith(f"{tool} returned: "), said
-    told: dict[str, Any] = json.loads(said.partition(": ")[2])
-    if "session_id" in told:
-        native.sessions.append(told["session_id"])
-    return told
+    """Make the agent of a session call a tool. Returns the result."""
+    text = _tool_text(native, session, tool, arguments)
+    assert text.startswith(f"{tool} returned: "), text
+    content: dict[str, Any] = json.loads(text.partition(": ")[2])
+    if "session_id" in content:
+        native.sessions.append(content["session_id"])
+    return content
 
 
 def fails(native: Client, session: str, tool: str, /, **arguments: object) -> str:
-    """Let the agent of a session call a tool that refuses; the reason."""
-    said = _said(native, session, tool, arguments)
-    assert said.startswith(f"{tool} failed: "), said
-    return said.partition(": ")[2]
+    """Make the agent of a session call a tool that refuses. Returns the reason."""
+    text = _tool_text(native, session, tool, arguments)
+    assert text.startswith(f"{tool} failed: "), text
+    return text.partition(": ")[2]
 
 
-def _said(native: Client, session: str, tool: str, arguments: dict[str, object]) -> str:
+def _tool_text(native: Client, session: str, tool: str, arguments: dict[str, object]) -> str:
     return texts(native.turn(session, f"call {tool} {json.dumps(arguments)}"))[-1]
 
 
@@ -160,14 +160,14 @@ def test_its_rules_hold_below_it(native: Client, tmp_path: Path) -> None:
     assert not (tmp_path / "part" / "secret.txt").exists()
     asks(native, session, "run", session_id=edited["session_id"], prompt="edit other.txt")
     assert (tmp_path / "part" / "other.txt").exists()
-    said = asks(native, session, "run", session_id=edited["session_id"], prompt="permission hello")["text"]
-    assert "hello" not in said
+    text = asks(native, session, "run", session_id=edited["session_id"], prompt="permission hello")["text"]
+    assert "hello" not in text
     # A rule that it gets later holds as well, and what people allowed below does not undo it.
     native.patch(
         f"/v1/sessions/{edited['session_id']}", {"policy": [{"effect": "allow", "command": "echo *"}]}
     )
-    said = asks(native, session, "run", session_id=edited["session_id"], prompt="permission hello")["text"]
-    assert "hello" not in said
+    text = asks(native, session, "run", session_id=edited["session_id"], prompt="permission hello")["text"]
+    assert "hello" not in text
 
 
 def test_a_rule_about_a_tool_by_name_keeps_it_from_other_agents(native: Client, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_the_handshake_agrees_on_a_version(native: Client, asked: str, agreed: s
     assert request(native, "ping") == {}
 
 
-def test_a_request_of_the_stateless_era_stands_alone(native: Client) -> None:
+def test_a_request_of_the_stateless_era_is_independent(native: Client) -> None:
     found = request(native, "server/discover", {"_meta": STATELESS})
     assert found["supportedVersions"] == ["2026-07-28"]
     listed = request(native, "tools/list", {"_meta": STATELESS})
@@ -97,7 +97,7 @@ def test_what_tools_return_matches_their_schemas(native: Client, tmp_path: Path)
     session = call(native, "run", agent="mock", prompt="hello", directory=str(tmp_path))["session_id"]
     waiting = call(native, "run", session_id=session, prompt="permission hello")
     permission = waiting["waiting"]["permissions"][0]["permission_id"]
-    told = {
+    expected = {
         "run": waiting,
         "answer": call(native, "answer", session_id=session, permission_id=permission, reply="once"),
         "wait": call(native, "wait", session_id=session),
@@ -107,8 +107,8 @@ def test_what_tools_return_matches_their_schemas(native: Client, tmp_path: Path)
         "agents": call(native, "agents", agent="mock"),
         "events": call(native, "events", session_id=session),
     }
-    assert told.keys() == schemas.keys()
-    for name, result in told.items():
+    assert expected.keys() == schemas.keys()
+    for name, result in expected.items():
         strict = {**schemas[name], "additionalProperties": False}
         assert [error.message for error in Draft202012Validator(strict).iter_errors(result)] == []
 
@@ -166,8 +166,8 @@ def test_long_text_and_long_events_are_cut(native: Client, tmp_path: Path) -> No
     ended = call(native, "run", session_id=session, prompt="flood 200 500")
     assert len(ended["text"].encode()) < 20_200
     assert "bytes omitted" in ended["text"]
-    said = texts(native.events(session))[-1]
-    assert said.endswith(ended["text"][-1000:])
+    reply = texts(native.events(session))[-1]
+    assert reply.endswith(ended["text"][-1000:])
     seen: list[int] = []
     while True:
         page = call(native, "events", session_id=session, offset=len(seen), limit=1000)

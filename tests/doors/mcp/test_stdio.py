@@ -47,8 +47,8 @@ class Program:
         raise AssertionError("the program ended without an answer")
 
     def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
-        told: dict[str, Any] = self.answer(self.begin(tool, **arguments))["result"]["structuredContent"]
-        return told
+        content: dict[str, Any] = self.answer(self.begin(tool, **arguments))["result"]["structuredContent"]
+        return content
 
 
 @contextmanager
@@ -64,8 +64,8 @@ def program(folder: Path, *flags: str) -> Iterator[Program]:
     )
     try:
         yield Program(process)
-        _, said = process.communicate(timeout=SECONDS)
-        assert (process.returncode, said) == (0, b"")
+        _, stderr = process.communicate(timeout=SECONDS)
+        assert (process.returncode, stderr) == (0, b"")
     finally:
         process.kill()
         process.wait()
@@ -86,8 +86,8 @@ def test_it_starts_the_daemon_and_survives_its_crash(tmp_path: Path) -> None:
         running = bridge.call("run", session_id=first["session_id"], prompt="slow 300", timeout_s=0)
         assert running["status"] == "running"
         _crash(tmp_path)
-        told = bridge.call("wait", session_id=first["session_id"], turn_id=running["turn_id"])
-        assert (told["status"], told["stop_reason"]) == ("ended", "outcome_unknown")
+        content = bridge.call("wait", session_id=first["session_id"], turn_id=running["turn_id"])
+        assert (content["status"], content["stop_reason"]) == ("ended", "outcome_unknown")
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ def test_a_crash_during_a_call_runs_no_prompt_twice(tmp_path: Path) -> None:
         while bridge.call("wait", session_id=session, timeout_s=0.1)["status"] != "running":
             pass
         _crash(tmp_path)
-        told = bridge.answer(id)["result"]["structuredContent"]
-        assert told["stop_reason"] == "outcome_unknown"
+        content = bridge.answer(id)["result"]["structuredContent"]
+        assert content["stop_reason"] == "outcome_unknown"
         events = bridge.call("events", session_id=session, limit=1000)["events"]
         assert [event["type"] for event in events].count("turn.started") == 2
 

@@ -24,7 +24,7 @@ class Proxy(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.target = target
         self.faults = faults
-        """What becomes of the answers to the first requests; the others pass."""
+        """What happens to the responses to the first requests; all others pass."""
         self.lock = threading.Lock()
 
     @property

@@ -129,8 +129,8 @@ def test_a_chat_that_began_elsewhere_is_sent_to_the_agent(client: openai.OpenAI)
         *asked("a", "b", "c"),
     ]
     completion = client.chat.completions.create(model="mock", messages=messages)
-    said = "Be kind.\n\nThe conversation so far:\n\nUser: a\n\nAssistant: b\n\nThe new message:\n\nc"
-    assert completion.choices[0].message.content == f"You said: {said} (message 1 of this conversation)"
+    prompt = "Be kind.\n\nThe conversation so far:\n\nUser: a\n\nAssistant: b\n\nThe new message:\n\nc"
+    assert completion.choices[0].message.content == f"You said: {prompt} (message 1 of this conversation)"
 
 
 @pytest.mark.door("OpenAI", "second turn")

@@ -99,7 +99,7 @@ def test_unsupported_actions_answer_with_an_error_that_the_client_shows(opencode
 
 
 @pytest.mark.parametrize(
-    ("action", "body", "said"),
+    ("action", "body", "message"),
     [
         ("revert", {}, "undo is not available"),
         ("fork", {}, "fork is not available"),
@@ -108,10 +108,10 @@ def test_unsupported_actions_answer_with_an_error_that_the_client_shows(opencode
     ],
 )
 def test_a_refusal_that_the_interface_would_ignore_is_shown(
-    opencode: OpenCode, action: str, body: object, said: str
+    opencode: OpenCode, action: str, body: object, message: str
 ) -> None:
     id = opencode.create()
     with opencode.watch() as first, opencode.watch("/event") as second:
         assert opencode.http.post(f"/session/{id}/{action}", json=body).status_code == 400
         for watcher in (first, second):
-            watcher.until(lambda screen: any(said in toast for toast in screen.toasts))
+            watcher.until(lambda screen: any(message in toast for toast in screen.toasts))

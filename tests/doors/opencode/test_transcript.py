@@ -134,8 +134,8 @@ def test_a_reader_learns_of_the_session_of_a_sub_agent() -> None:
     follower = new_transcript(events, most=0)
     live = [each for event in events for each in follower.take(event)]
     for seen in (live, list(transcript_of(events).snapshot(0))):
-        told = [each.properties for each in seen if each.type == "session.updated"]
-        assert [each.info for each in told if isinstance(each, SessionChanged)] == [
+        updates = [each.properties for each in seen if each.type == "session.updated"]
+        assert [each.info for each in updates if isinstance(each, SessionChanged)] == [
             *follower.child_sessions.values()
         ]
 

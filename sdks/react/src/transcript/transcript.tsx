@@ -163,7 +163,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
                 className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""} ${row.isTight ? "tight" : ""} ${row.isFirst ? "" : "continued"}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as CSSProperties}
               >
-                <Boundary of={row.entry} instead={(why) => <OddCard title="This page cannot draw what stands here; the session's events have it" text={why} />}>
+                <Boundary of={row.entry} instead={(why) => <OddCard title="This entry cannot be displayed; the session's events have it" text={why} />}>
                   <EntryView row={row} unfolded={unfolded.has(row.entry.id)} onFold={onFold} />
                 </Boundary>
               </div>

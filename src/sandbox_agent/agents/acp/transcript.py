@@ -127,7 +127,7 @@ class AcpConversation(Conversation):
 
     # -- updates ------------------------------------------------------------------------------
 
-    def hear(self, update: Update, payload: Raw) -> None:
+    def handle(self, update: Update, payload: Raw) -> None:
         if self.scribe.turn is not None:
             self._report_commands()
         match update:
@@ -136,7 +136,7 @@ class AcpConversation(Conversation):
             case ConfigOptions(config_options=options):
                 self.offers(self.offer.with_options(options))
             case UsageUpdate():
-                self._hear_usage(update)
+                self._handle_usage(update)
             case Commands(available_commands=commands):
                 self.commands = commands
                 # Reported with the next turn: a session that has just begun does not need to show it yet.
@@ -144,9 +144,9 @@ class AcpConversation(Conversation):
             case _ if self.replays:
                 pass
             case MessageChunk() | ThoughtChunk():
-                self._hear_chunk(update)
+                self._handle_chunk(update)
             case ToolCall():
-                self._hear_call(update)
+                self._handle_call(update)
             case SessionInfo(title=title):
                 if title and title != self._title:
                     self._title = title
@@ -166,7 +166,7 @@ class AcpConversation(Conversation):
             self._reported_commands = self._commands
         self._commands = None
 
-    def _hear_usage(self, update: UsageUpdate) -> None:
+    def _handle_usage(self, update: UsageUpdate) -> None:
         self._context = {"used": update.used, "size": update.size}
         self._full = (
             Usage(context_tokens=update.used, context_window=update.size or None) if update.used else None
@@ -182,7 +182,7 @@ class AcpConversation(Conversation):
 
     # -- messages and thoughts ----------------------------------------------------------------
 
-    def _hear_chunk(self, chunk: Chunk) -> None:
+    def _handle_chunk(self, chunk: Chunk) -> None:
         if self.scribe.turn is None:
             self._unprompted.append(chunk)
             if len(self._unprompted) >= MAX_UNPROMPTED:
@@ -270,7 +270,7 @@ class AcpConversation(Conversation):
             del self._calls[next(iter(self._calls))]
         return call
 
-    def _hear_call(self, update: ToolCall) -> None:
+    def _handle_call(self, update: ToolCall) -> None:
         call = self.call(update)
         if call.is_over:
             return  # an update of a call that is over

@@ -199,11 +199,11 @@ class AcpWire(Wire):
                 raise
         match message:
             case Note():
-                self._hear_notification(message, frame)
+                self._handle_notification(message, frame)
             case Reply():
-                self._hear_answer(message)
+                self._handle_answer(message)
             case Call():
-                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._handle_request(call, frame))
 
     def of_session(self, session_id: str) -> AcpConversation | None:
         """The conversation of a session; an unknown id belongs to the one being opened."""
@@ -217,18 +217,18 @@ class AcpWire(Wire):
         alone = self._conversations[0] if len(self._conversations) == 1 else None
         return self.of_session(session_id) or alone
 
-    def _hear_notification(self, note: Note, frame: bytes) -> None:
+    def _handle_notification(self, note: Note, frame: bytes) -> None:
         match note.method:
             case "session/update":
-                self._hear_update(msgspec.json.decode(note.params, type=Updated), frame)
+                self._handle_update(msgspec.json.decode(note.params, type=Updated), frame)
             case "$/cancel_request":
                 id = msgspec.json.decode(note.params, type=CancelRequest).request_id
                 if id is not None:
                     self._pending.withdraw(id)
             case method if method not in IGNORED:
-                self._hear_unknown(frame)
+                self._handle_unknown(frame)
 
-    def _hear_update(self, updated: Updated, frame: bytes) -> None:
+    def _handle_update(self, updated: Updated, frame: bytes) -> None:
         conversation = self.of_session(updated.session_id)
         kind = msgspec.json.decode(updated.update, type=UpdateKind).session_update
         if conversation is None and self._wants_catalogue:
@@ -238,18 +238,18 @@ class AcpWire(Wire):
         if kind in IGNORED_UPDATES:
             return
         if conversation is None or kind not in updates:
-            self._hear_unknown(frame)
+            self._handle_unknown(frame)
         else:
-            conversation.hear(updates[kind].decode(updated.update), updated.update)
+            conversation.handle(updates[kind].decode(updated.update), updated.update)
             if conversation is self._listing and conversation.commands is not None:
                 self._list(conversation, conversation.commands)
 
-    def _hear_unknown(self, frame: bytes) -> None:
+    def _handle_unknown(self, frame: bytes) -> None:
         conversation = next(iter(self._conversations), None)
         if conversation is not None and conversation.is_open:
             conversation.scribe.unknown(msgspec.json.decode(frame))
 
-    def _hear_request(self, call: Call, frame: bytes) -> None:
+    def _handle_request(self, call: Call, frame: bytes) -> None:
         match call.method:
             case "session/request_permission":
                 asked = msgspec.json.decode(call.params, type=PermissionRequest)
@@ -259,15 +259,15 @@ class AcpWire(Wire):
                 self._pending.put_form(call.id, self._requester(form.session_id), form, call.params)
             case method:
                 if not method.startswith(("fs/", "terminal/", "mcp/")):
-                    self._hear_unknown(frame)
+                    self._handle_unknown(frame)
                 self._rpc.refuse(call.id, f"{method} is not supported")
 
     # -- answers to our requests --------------------------------------------------------------
 
-    def _hear_answer(self, reply: Reply) -> None:
+    def _handle_answer(self, reply: Reply) -> None:
         failed, result = reply.error, reply.result
         if reply.id is None and failed is not None:
-            self._hear_unknown(msgspec.json.encode({"error": failed}))
+            self._handle_unknown(msgspec.json.encode({"error": failed}))
         match self._rpc.answered(reply.id):
             case Greeting():
                 self._finish_greeting(failed, result)

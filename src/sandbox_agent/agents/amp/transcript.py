@@ -278,7 +278,7 @@ class AmpConversation(Conversation):
             key = native_id if n == 1 else f"{native_id}#{n}"
             if self.scribe.call_item(key) is None:
                 return key
-        raise AssertionError("counting does not end")
+        raise AssertionError("unreachable: counting never ends")
 
 
 def _failure(message: str, result: Result) -> Failure:

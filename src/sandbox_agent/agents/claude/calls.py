@@ -90,7 +90,7 @@ class Calls:
             output, code = ran.output(output), ran.exit_code
         self._scribe.result(call.key, output, exit_code=code, extra=extra, failed=failed)
         if not failed and call.todo is not None:
-            self._todos.hear(call.name, call.todo, details, self.parent(owner))
+            self._todos.handle(call.name, call.todo, details, self.parent(owner))
 
     def provider_result(self, owner: str | None, id: str, content: Any) -> None:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")

@@ -51,7 +51,7 @@ class Todos:
         self._scribe = scribe
         self._tasks: dict[str, Entry] = {}
 
-    def hear(self, tool: str, input: Any, output: Raw, parent: str | None) -> None:
+    def handle(self, tool: str, input: Any, output: Raw, parent: str | None) -> None:
         """A call of one of these tools has succeeded."""
         if tool == "TodoWrite":
             written = _convert(input, _Written)

@@ -66,7 +66,7 @@ class Items:
         again = self._occurrences.get(key, 0)
         return f"{key}#{again + 1}" if again else key
 
-    def hear(self, turn_id: str | None, raw: Raw, *, completed: bool) -> None:
+    def handle(self, turn_id: str | None, raw: Raw, *, completed: bool) -> None:
         item = item_of(raw)
         if item is None:
             self.scribe.unknown(msgspec.json.decode(raw))
@@ -174,7 +174,7 @@ class Items:
     def _complete(self, key: str, item: Item) -> None:
         match item:
             case UserMessage():
-                self._hear_user(item)
+                self._handle_user(item)
             case AgentMessage(text=text) | Plan(text=text):
                 self._end_text(key, item.id, text)
             case Reasoning():
@@ -247,7 +247,7 @@ class Items:
         seen = self.scribe.calls.changes.seen(key, change.path) if change.kind.type == "add" else None
         return seen is not None and seen.data is not None and change.diff.encode().startswith(seen.data)
 
-    def _hear_user(self, item: UserMessage) -> None:
+    def _handle_user(self, item: UserMessage) -> None:
         thread = self._thread
         prompt = prompt_of(self.scribe, item.content)
         if prompt.text in thread.prompts:

@@ -128,7 +128,7 @@ class Thread:
         frame = self.scribe.frame
         now, frame.bytes = frame.bytes, held.frame
         try:
-            self.items.hear(held.turn_id, held.item, completed=True)
+            self.items.handle(held.turn_id, held.item, completed=True)
         finally:
             frame.bytes = now
 
@@ -177,12 +177,12 @@ class Thread:
 
     # -- notifications ------------------------------------------------------------------------
 
-    def hear(self, note: Params, payload: Raw) -> None:
+    def handle(self, note: Params, payload: Raw) -> None:
         match note:
             case ItemStarted(turn_id=turn_id, item=raw):
-                self.items.hear(turn_id, raw, completed=False)
+                self.items.handle(turn_id, raw, completed=False)
             case ItemCompleted(turn_id=turn_id, item=raw):
-                self.items.hear(turn_id, raw, completed=True)
+                self.items.handle(turn_id, raw, completed=True)
             case TextDelta(turn_id=turn_id, item_id=item_id, delta=delta):
                 self.items.text(turn_id, item_id, delta)
             case SummaryDelta(turn_id=turn_id, item_id=item_id, delta=delta, summary_index=index):
@@ -196,7 +196,7 @@ class Thread:
             case TerminalInteraction(stdin=stdin) if stdin:
                 self.status("terminal_input", {"stdin": stdin})
             case ErrorNotice():
-                self._hear_error(note)
+                self._handle_error(note)
             case TokenUsageUpdated(turn_id=turn_id, token_usage=usage):
                 self._count(turn_id, usage)
             case PlanUpdated(explanation=explanation, plan=plan):
@@ -207,21 +207,21 @@ class Thread:
             case Warned(message=message):
                 self.scribe.system(message, parent=self.parent)
             case McpStatus():
-                self._hear_mcp(note)
+                self._handle_mcp(note)
             case Fact():
                 self.status(note.LABEL, msgspec.json.decode(payload))
 
     def status(self, label: str, payload: Any, detail: str | None = None) -> None:
         self.scribe.status(label, payload, detail, parent=self.parent)
 
-    def _hear_mcp(self, note: McpStatus) -> None:
+    def _handle_mcp(self, note: McpStatus) -> None:
         if note.name in self.conversation.settings.mcp:
             self.conversation.mcp[note.name] = McpState(condition_of(note.status), note.error)
         if note.status != "starting":
             payload = {"name": note.name, "status": note.status, "error": note.error}
             self.status("mcp", payload, note.error)
 
-    def _hear_error(self, note: ErrorNotice) -> None:
+    def _handle_error(self, note: ErrorNotice) -> None:
         failure = failure_of(note.error)
         if note.will_retry:
             # Each attempt streams a new message; the old one never completes.

@@ -216,12 +216,12 @@ class CodexWire(Wire):
     def feed(self, frame: InFrame) -> None:
         assert isinstance(frame, bytes)
         try:
-            self._hear_frame(frame)
+            self._handle_frame(frame)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             self._end_unread(frame)
             raise
 
-    def _hear_frame(self, frame: bytes) -> None:
+    def _handle_frame(self, frame: bytes) -> None:
         message: Reply | Note | Call | None
         try:
             message = read(frame)
@@ -230,28 +230,28 @@ class CodexWire(Wire):
                 raise
         match message:
             case Note():
-                self._hear_notification(message, frame)
+                self._handle_notification(message, frame)
             case Reply():
-                self._hear_answer(message)
+                self._handle_answer(message)
             case Call():
-                self._rpc.attend(message, lambda call: self._hear_request(call, frame))
+                self._rpc.attend(message, lambda call: self._handle_request(call, frame))
         if self._threads.claimed:
             for waiting in self._threads.claim():
                 self.receive(waiting)
 
-    def _hear_notification(self, note: Note, frame: bytes) -> None:
+    def _handle_notification(self, note: Note, frame: bytes) -> None:
         if note.method in IGNORED:
             return
         thread_id = _address.decode(note.params).thread_id
         thread = self._threads.find(thread_id)
         if note.method not in NOTIFICATIONS:
-            self._hear_unknown(thread, frame)
+            self._handle_unknown(thread, frame)
         elif thread is not None:
-            self._hear(thread, _notes[note.method].decode(note.params), note.params, frame)
+            self._handle(thread, _notes[note.method].decode(note.params), note.params, frame)
         elif thread_id is not None and note.method != "turn/diff/updated":
             self._keep(thread_id, frame)
 
-    def _hear(self, thread: Thread, note: Params, payload: Raw, frame: bytes) -> None:
+    def _handle(self, thread: Thread, note: Params, payload: Raw, frame: bytes) -> None:
         if isinstance(note, TurnDiffUpdated):
             thread.turn_diff.update(note.diff)
         thread.tell_patch()
@@ -273,7 +273,7 @@ class CodexWire(Wire):
             case ItemCompleted(turn_id=turn_id, item=item) if thread.items.awaits_diff(turn_id, item):
                 thread.held_patch = HeldPatch(turn_id, item, frame)
             case _:
-                thread.hear(note, payload)
+                thread.handle(note, payload)
         if isinstance(note, ItemCompleted | TurnCompleted):
             thread.conversation.release_complete_turns()
         for agent, call in thread.items.started_agents:
@@ -307,7 +307,7 @@ class CodexWire(Wire):
         fallback = {"id": thread.running or "", "status": "failed", "error": failed}
         self._end_turn(thread, readable_part(Turn, fields.get("turn"), **fallback))
 
-    def _hear_unknown(self, thread: Thread | None, frame: bytes) -> None:
+    def _handle_unknown(self, thread: Thread | None, frame: bytes) -> None:
         owner = thread.conversation if thread else self.conversation_of(frame)
         if owner is not None:
             owner.scribe.unknown(msgspec.json.decode(frame))
@@ -317,12 +317,12 @@ class CodexWire(Wire):
             if isinstance(message := read(dropped), Call):
                 self._rpc.refuse(message.id, "no client can answer")
 
-    def _hear_request(self, call: Call, frame: bytes) -> None:
+    def _handle_request(self, call: Call, frame: bytes) -> None:
         thread_id = _thread_id(call)
         thread = self._threads.find(thread_id)
         if call.method not in REQUESTS:
             if call.method not in UNSUPPORTED:
-                self._hear_unknown(thread, frame)
+                self._handle_unknown(thread, frame)
             self._rpc.refuse(call.id, f"{call.method} is not supported")
         elif thread is not None and not self._threads.has_left(thread.id):
             self._pending.put(thread, call)
@@ -333,7 +333,7 @@ class CodexWire(Wire):
 
     # -- answers to our requests --------------------------------------------------------------
 
-    def _hear_answer(self, reply: Reply) -> None:
+    def _handle_answer(self, reply: Reply) -> None:
         awaited = self._rpc.answered(reply.id)
         failed, result = reply.error, reply.result
         match awaited:

@@ -83,7 +83,7 @@ class Threads:
 
     # -- events -------------------------------------------------------------------------------
 
-    def hear(self, data: bytes) -> None:
+    def handle(self, data: bytes) -> None:
         received = decode(data)
         if received is None or self._is_repeated(received.id):
             return

@@ -163,7 +163,7 @@ class OpenCodeWire(Wire):
     def _feed(self, frame: InFrame) -> None:
         match frame:
             case ServerEvent(data):
-                self._threads.hear(data)
+                self._threads.handle(data)
             case HttpReply():
                 self._asking.answered(frame)
             case Lost():

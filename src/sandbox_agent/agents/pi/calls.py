@@ -121,4 +121,4 @@ class Calls:
             key = native_id if n == 1 else f"{native_id}#{n}"
             if self._scribe.call_item(key) is None:
                 return key
-        raise AssertionError("counting does not end")
+        raise AssertionError("unreachable: counting never ends")

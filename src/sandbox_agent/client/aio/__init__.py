@@ -1,1 +1,1 @@
-"""The asynchronous client. The waiting one in `blocking/` is written from these files by `make gen`."""
+"""The asynchronous client. `make gen` generates the blocking client in `blocking/` from these files."""

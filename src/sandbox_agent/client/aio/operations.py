@@ -511,7 +511,7 @@ class AsyncSessions(AsyncGuard):
         """List queued messages, oldest first.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
-        - `limit`: Most messages to return.
+        - `limit`: Maximum number of messages to return.
         - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.
@@ -600,7 +600,7 @@ class AsyncSessions(AsyncGuard):
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `offset`: Sequence of the last event you have seen.
-        - `limit`: Most events to return; a page is also limited in bytes.
+        - `limit`: Maximum number of events to return; a page is also limited in bytes.
         - `include_raw`: Include the native payload of each event.
 
         Raises `InvalidRequest`, `SessionNotFound`, `Conflict`.
@@ -788,7 +788,7 @@ class AsyncPolicy(AsyncGuard):
         permission_mode: PermissionMode = "default",
         policy: Sequence[PolicyRule] = (),
     ) -> PolicyVerdict:
-        """Say what would happen to a request of an agent, and which rule decides. Nothing is run.
+        """Show what would happen to an agent's request, and which rule decides. Nothing is run.
 
         An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks
         for.
@@ -1280,7 +1280,7 @@ class AsyncFs(AsyncGuard):
         - `regex`: Python regular expression to find, instead of `text`.
         - `ignore_case`: Ignore case.
         - `ignored`: Include files ignored by .gitignore.
-        - `limit`: Most matches to return.
+        - `limit`: Maximum number of matches to return.
         - `timeout_ms`: Time limit in milliseconds.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
@@ -1851,7 +1851,7 @@ class AsyncDesktop(AsyncGuard):
         webrtc_port_range: str | None = None,
         node: str | None = None,
     ) -> DesktopStatus:
-        """Start the desktop. One that runs already stays as it is.
+        """Start the desktop. If it is already running, nothing changes.
 
         - `width`: Width in pixels (default 1280).
         - `height`: Height in pixels (default 800).
@@ -1919,7 +1919,7 @@ class AsyncDesktop(AsyncGuard):
         show_cursor: bool | None = None,
         node: str | None = None,
     ) -> Answer:
-        """Take a picture of the whole desktop.
+        """Take a screenshot of the whole desktop.
 
         - `format`: Format of the picture (default: png).
         - `quality`: Quality of jpeg and webp (default 85).
@@ -1957,7 +1957,7 @@ class AsyncDesktop(AsyncGuard):
         show_cursor: bool | None = None,
         node: str | None = None,
     ) -> Answer:
-        """Take a picture of a part of the desktop.
+        """Take a screenshot of a part of the desktop.
 
         - `x`: Pixels from the left edge.
         - `y`: Pixels from the top edge.
@@ -2176,7 +2176,7 @@ class AsyncDesktop(AsyncGuard):
         )
 
     async def type(self, text: str, *, delay_ms: int | None = None, node: str | None = None) -> DesktopDone:
-        """Type a text into the window that has the focus.
+        """Type text into the window that has the focus.
 
         - `text`: Text in any script; a line feed is Return.
         - `delay_ms`: Milliseconds between two characters (default 5).
@@ -2202,7 +2202,7 @@ class AsyncDesktop(AsyncGuard):
         """Press and release a key, or several together.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
-        - `modifiers`: Keys to hold meanwhile.
+        - `modifiers`: Modifier keys to hold.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
@@ -2349,7 +2349,7 @@ class AsyncDesktop(AsyncGuard):
     async def set_clipboard(
         self, text: str, *, selection: Literal["clipboard", "primary"] | None = None, node: str | None = None
     ) -> DesktopDone:
-        """Copy a text to the clipboard.
+        """Copy text to the clipboard.
 
         - `text`: Text to copy.
         - `selection`: `clipboard` (default) or `primary`.
@@ -2413,7 +2413,7 @@ class AsyncDesktop(AsyncGuard):
         )
 
     async def record(self, *, fps: int | None = None, node: str | None = None) -> RecordingInfo:
-        """Start to record the desktop. There is at most one recording at a time.
+        """Start recording the desktop. There is at most one recording at a time.
 
         - `fps`: Frames per second.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
@@ -2495,7 +2495,7 @@ class AsyncDesktop(AsyncGuard):
         )
 
     async def stream(self, *, node: str | None = None) -> StreamStatus:
-        """Show whether the live view is on, and how many watch it.
+        """Show whether the live view is on, and how many viewers it has.
 
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 

@@ -364,7 +364,7 @@ class AsyncSessionOperations(AsyncGuard):
     async def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.
 
-        - `limit`: Most messages to return.
+        - `limit`: Maximum number of messages to return.
         - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.

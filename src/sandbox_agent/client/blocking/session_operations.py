@@ -362,7 +362,7 @@ class SessionOperations(Guard):
     def queue(self, *, limit: int = 50, cursor: str | None = None) -> Queue:
         """List queued messages, oldest first.
 
-        - `limit`: Most messages to return.
+        - `limit`: Maximum number of messages to return.
         - `cursor`: `nextCursor` of the previous page.
 
         Raises `InvalidRequest`, `SessionNotFound`.

@@ -66,7 +66,7 @@ class Progress:
                     self.is_over = True
                     self._stop_reason, self._usage = metadata.stop_reason, metadata.usage
             case ItemDelta() as delta if event.sequence > self._after:
-                self._hear(delta)
+                self._handle(delta)
             case ItemStarted(item) if item.content and isinstance(item.content[0], ToolCall):
                 self.message = item.content[0].title or item.content[0].name
             case PermissionRequested(id) | QuestionRequested(id) as asked:
@@ -90,7 +90,7 @@ class Progress:
     def _is_watched(self) -> bool:
         return self.wanted is None or self._open == self.wanted
 
-    def _hear(self, delta: ItemDelta) -> None:
+    def _handle(self, delta: ItemDelta) -> None:
         # Text with a parent comes from a sub-agent, text with a visibility is thinking.
         is_text = delta.kind == "message" and delta.role == "assistant" and delta.visibility is msgspec.UNSET
         if not is_text or delta.parent_id is not msgspec.UNSET or not self._is_watched:

@@ -70,5 +70,5 @@ class Commands(Files):
 
 
 def channel_of(schema: str, incarnation: int) -> str:
-    """Where a node hears of commands and answers."""
+    """The channel on which a node is notified of commands and answers."""
     return f"{schema}_{incarnation}"

@@ -29,7 +29,7 @@ RETRY_SECONDS = 0.25
 TEST_SECONDS = 2.0
 """How long the notification of a test may take."""
 DEAF_SECONDS = 10.0
-"""How long to look for news before a connection that hears nothing is tested again."""
+"""How long to poll before a connection without notifications is tested again."""
 
 logger = logging.getLogger("sandbox_agent.store")
 
@@ -64,7 +64,7 @@ class Listener:
                 self._closed.wait(RETRY_SECONDS)
 
     def _hints(self, connection: Connection) -> Iterator[Hint]:
-        """Everything that this connection hears, until it breaks, falls silent, or belongs to an earlier life."""
+        """Everything that this connection receives, until it breaks, falls silent, or belongs to an earlier life."""
         life = self.life
         channels = [f"{self._schema}_log"]
         if life is not None:
