@@ -12,7 +12,7 @@ import pytest
 from tools.site.mdx import slug
 
 import sandbox_agent
-from sandbox_agent.agents import AGENTS
+from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.config import Config
 from sandbox_agent.errors import ERRORS
 from sandbox_agent.ops import OPERATIONS
@@ -46,6 +46,23 @@ def test_every_operation_is_in_the_reference_of_both_sdks() -> None:
     assert methods.keys() == OPERATIONS.keys()
     assert {f"client.{name}()" for name in OPERATIONS} - sections("sdk-python-methods") == set()
     assert {f"client.{name}()" for name in methods.values()} - sections("sdk-typescript-methods") == set()
+
+
+def test_every_agent_has_the_facts_that_pages_compare() -> None:
+    facts = (
+        "reports_tokens",
+        "reports_cost",
+        "mcp_timeout",
+        "mcp_reports",
+        "finds_skills",
+        "commands_from",
+        "carries",
+    )
+    compared = {name: agent for name, agent in TRANSLATORS.items() if name != "mock"}
+    missing = [
+        f"{name}: {fact}" for name, agent in compared.items() for fact in facts if not getattr(agent, fact)
+    ]
+    assert missing == []
 
 
 def test_the_changelog_knows_this_version() -> None:

@@ -42,6 +42,13 @@ class Toy(Agent):
     env_families = ("TOY_",)
     credentials = Sources((KeyVariable("TOY_API_KEY"),))
     reads_from_workspace = "`.toy/settings.json`"
+    reports_tokens = "after each model call"
+    reports_cost = "never: use `maxTokens`"
+    mcp_timeout = "yes"
+    mcp_reports = "nothing"
+    finds_skills = "`--skills`"
+    commands_from = "none"
+    carries = "nothing"
     gaps = {"subagent": "it plays alone"}
 
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -101,6 +101,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         if name not in agents.WRITTEN_BY_HAND
     },
     **{page: partial(with_parts, page) for page in pages_with_parts()},
+    "docs/docs.json": agents.navigation,
     # After the pages, which they contain.
     "docs/llms.txt": llms.index,
     "docs/llms-full.txt": llms.full,

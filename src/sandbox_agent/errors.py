@@ -115,7 +115,7 @@ class SessionAlreadyExists(SandboxAgentError):
 
 
 class PreconditionFailed(SandboxAgentError):
-    type, status, title = "precondition_failed", 412, "Changed meanwhile"
+    type, status, title = "precondition_failed", 412, "Precondition failed"
 
 
 class PayloadTooLarge(SandboxAgentError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from sandbox_agent.agents import AGENTS
 
 from .mdx import page, prose
 
-MATRIX = Path(__file__).parents[2] / "docs" / "compatibility.mdx"
+DOCS = Path(__file__).parents[2] / "docs"
+MATRIX = DOCS / "compatibility.mdx"
+NAVIGATION = DOCS / "docs.json"
 WRITTEN_BY_HAND = {"mock"}
 """Agents with a page of their own, which `facts` is a part of."""
 
@@ -36,6 +39,15 @@ def render(name: str) -> str:
         f"{agent.title} through the daemon: modes, keys, and what works.",
         "\n\n".join(section for section in sections if section),
     )
+
+
+def navigation() -> str:
+    """`docs.json` with every agent's page: those already listed keep their order, new ones follow."""
+    text = NAVIGATION.read_text()
+    listed = re.findall(r'^ +"agents/(.+)",$', text, re.MULTILINE)
+    names = [*(name for name in listed if name in AGENTS), *(name for name in AGENTS if name not in listed)]
+    lines = "".join(f'          "agents/{name}",\n' for name in names)
+    return re.sub(r'(?:^ +"agents/.+",\n)+', lines, text, flags=re.MULTILINE)
 
 
 def _section(title: str, lines: Sequence[str]) -> str:
