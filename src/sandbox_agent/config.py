@@ -93,7 +93,7 @@ class Config(Struct, frozen=True, kw_only=True):
     secrets_key_file: Annotated[
         str | None,
         Meta(
-            description="File with the keys that seal the secrets of sessions in PostgreSQL, one per line; the first one seals."
+            description="File with the keys for session secrets in PostgreSQL, one per line; the first one encrypts, all of them decrypt."
         ),
     ] = None
     node_name: Annotated[

@@ -20,8 +20,8 @@ def render() -> str:
     parts = dict.fromkeys(name for event in events for name in _used(event["properties"]["data"], shapes))
     sections = [
         "Every event has the envelope and one of these types as its `data`. "
-        "[Session transcript schema](/session-transcript-schema) says what they mean and in which order they come. "
-        "[`events.schema.json`](/events.schema.json) has the same as JSON Schema.\n",
+        "[Session transcript schema](/session-transcript-schema) explains what they mean and in which order they occur. "
+        "[`events.schema.json`](/events.schema.json) is the same list as JSON Schema.\n",
         "## Envelope\n",
         _table(_envelope(events[0]), events[0]),
         "\n## Types\n",

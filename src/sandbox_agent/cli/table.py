@@ -1112,7 +1112,7 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('database_url', 'string', 'body', 'database_url', 'Where the log is stored: `sqlite:PATH` (default: in the data directory), `postgresql://...`, or `memory:`, which keeps nothing after exit.'),
     Argument('database_url_file', 'string', 'body', 'database_url_file', 'File that contains the database URL, which may hold a password.'),
     Argument('database_listen_url', 'string', 'body', 'database_listen_url', 'Direct PostgreSQL URL for LISTEN, if the database URL leads through a transaction pooler.'),
-    Argument('secrets_key_file', 'string', 'body', 'secrets_key_file', 'File with the keys that seal the secrets of sessions in PostgreSQL, one per line; the first one seals.'),
+    Argument('secrets_key_file', 'string', 'body', 'secrets_key_file', 'File with the keys for session secrets in PostgreSQL, one per line; the first one encrypts, all of them decrypt.'),
     Argument('node_name', 'string', 'body', 'node_name', "Name of this daemon among those that share a log (default: the host name); a replacement takes its predecessor's."),
     Argument('takeover', 'string', 'body', 'takeover', 'Who continues the sessions of a node that is gone: `any` node if workspaces are on shared storage under the same paths. Default: same-name.', choices=('any', 'same-name')),
     Argument('lease_seconds', 'number', 'body', 'lease_seconds', 'How long a silent node counts as alive. Default: 10.0.'),

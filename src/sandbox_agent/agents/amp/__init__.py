@@ -52,8 +52,8 @@ class Amp(Agent):
         "everything, if `.amp/settings.json` in the workspace says so"
     )
     reads_from_workspace = (
-        "`.amp/settings.json`, which wins over the daemon's own settings: a workspace with such a file can switch "
-        "permissions off; `AGENTS.md`"
+        "`.amp/settings.json`, which overrides the daemon's settings, so that a workspace can turn permissions off; "
+        "`AGENTS.md`"
     )
     reports_tokens = "after each model call"
     reports_cost = "never: use `maxTokens`"
@@ -84,8 +84,8 @@ class Amp(Agent):
         "later ones. Only the modes of the installed build are accepted.",
         "Permissions, including `bypass`, are written to a settings file for the session, which all builds read; later builds have no flag "
         "for it. A workspace's `.amp/settings.json` overrides that file and can allow what Amp would otherwise ask about.",
-        "A message whose turn failed stays unanswered in its thread, and a process that continues the thread works on it until it has "
-        "read the new message. If it fails again in that moment, the new message goes to another process.",
+        "If a turn fails, its message stays unanswered in the thread, and a process that resumes the thread works on it until it has read "
+        "the new message. If it fails again before that, the new message goes to another process.",
         "Amp does not say why its model stopped early: text that breaks off in mid-sentence is reported as `max_tokens`, anything else as "
         "`refusal`.",
         "Login: set `AMP_API_KEY`, or run `amp login` first. Later builds that find neither open a browser and wait; "

@@ -42,7 +42,7 @@ class Codex(Agent):
     commands = (COMPACT,)
     unasked = (
         "calls MCP tools that declare themselves read-only, searches the web at its provider, looks at images; it reads "
-        "files by commands, which ask"
+        "files with commands, for which it asks"
     )
     reads_from_workspace = "`.codex/config.toml` of trusted projects, `AGENTS.md`"
     reports_tokens = "after each model call"

@@ -105,7 +105,7 @@ class OpenCode(Agent):
     makes_in_git = ("opencode",)
     notes = (
         "Plans are files. In a repository they are in its `.opencode/plans`, otherwise in OpenCode's own data directory; in plan mode the agent "
-        "may write no other file.",
+        "may write only these files.",
     )
     modes = (
         Mode("build", "Build", "The default agent. Executes tools based on configured permissions."),
