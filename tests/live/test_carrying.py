@@ -25,10 +25,11 @@ CARRIED = ("claude", "codex", "pi", "opencode")
 
 @pytest.mark.parametrize("name", CARRIED)
 def test_a_replacement_resumes_what_the_agent_said_before(
-    name: str, logs: Logs, scripted_model: ScriptedModel, tmp_path: Path
+    name: str, request: pytest.FixtureRequest, scripted_model: ScriptedModel, tmp_path: Path
 ) -> None:
     if (why := cannot_run(name)) is not None:
         pytest.skip(why)
+    logs: Logs = request.getfixturevalue("logs")  # only now: it starts a database
     nodes, home, work = Nodes(tmp_path, logs.new()), tmp_path / "home", tmp_path / "work"
     work.mkdir()
     path = f"{agent_cache.cache_folder() / 'bin'}{os.pathsep}{os.environ['PATH']}"

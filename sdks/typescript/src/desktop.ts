@@ -47,12 +47,12 @@ export class Desktop {
     return this.#http.json("desktop.info", options);
   }
 
-  /** Take a picture of all of it. The answer's `blob()` is the picture. */
+  /** Take a screenshot of the whole desktop. The response's `blob()` is the image. */
   screenshot(query: QueryOf<"desktop.screenshot"> & CallOptions = {}): Promise<Response> {
     return this.#http.send("desktop.screenshot", parted(query));
   }
 
-  /** Take a picture of a part of it. */
+  /** Take a screenshot of a part of the desktop. */
   region(query: QueryOf<"desktop.region"> & CallOptions): Promise<Response> {
     return this.#http.send("desktop.region", parted(query));
   }
@@ -157,7 +157,7 @@ export class Desktop {
     return this.#act("desktop.open", { target }, options);
   }
 
-  /** Start to record it. */
+  /** Start recording the desktop. */
   record(body: Schemas["StartRecordingBody"] = {}, options: CallOptions = {}): Promise<RecordingInfo> {
     return this.#act("desktop.record", body, options);
   }

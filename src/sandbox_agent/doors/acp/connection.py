@@ -259,7 +259,7 @@ class Connection:
 
     def _require_room(self) -> None:
         if len(self._conversations) >= MAX_SESSIONS:
-            raise InvalidRequest(f"a connection may have {MAX_SESSIONS} open sessions: close one")
+            raise InvalidRequest(f"a connection may have at most {MAX_SESSIONS} open sessions: close one")
 
     async def _choices(self, session: SessionInfo) -> Choices:
         try:
