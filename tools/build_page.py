@@ -47,7 +47,7 @@ def build(root: Path) -> None:
         if shutil.which(step[0]) is None:
             raise SystemExit(
                 f"the inspector's page is not built, and there is no {step[0]} to build it with: "
-                "install Node.js 20 or newer, or build from an sdist, which holds the page"
+                "install Node.js 20.19 or newer, or build from an sdist, which holds the page"
             )
         ended = subprocess.run(step, cwd=root / "inspector", capture_output=True, text=True)
         if ended.returncode != 0:

@@ -34,7 +34,7 @@ NOT_BUILT = b"""<!doctype html>
 <meta charset="utf-8">
 <title>Inspector</title>
 <h1>The inspector is not built</h1>
-<p>This daemon runs from a checkout in which the page was not built yet. With Node.js 20 or newer:</p>
+<p>This daemon runs from a checkout in which the page was not built yet. With Node.js 20.19 or newer:</p>
 <pre>make setup</pre>
 <p>Then start the daemon again. The API itself works: see <a href="/docs">/docs</a>.</p>
 </html>
