@@ -49,7 +49,7 @@ def with_page(checkout: Path) -> None:
 def test_a_build_that_cannot_make_the_page_fails_with_the_reason(checkout: Path, target: str) -> None:
     failed = build(checkout, target)
     assert failed.returncode != 0
-    assert "there is no npm to build it with: install Node.js 20 or newer" in failed.stderr
+    assert "there is no npm to build it with: install Node.js 20.19 or newer" in failed.stderr
     assert not list((checkout / "dist").glob("*"))
 
 
