@@ -136,6 +136,7 @@ TIME_SETTINGS = {
     "idle_seconds": "an agent without a turn is stopped",
     "start_seconds": "a start, a resume or a list must be answered",
     "drain_seconds": "what runs may go on after SIGTERM",
+    "lease_seconds": "a node of a shared log that is silent for so long is replaced",
     "max_turn_seconds": "a budget of the operator's, unlimited by default",
     "max_session_seconds": "a budget of the operator's, unlimited by default",
 }

@@ -23,6 +23,7 @@ def test_the_head_says_how_much_of_a_limit_is_used_and_the_limit_can_be_raised(
     head.get_by_role("button", name="Session menu").click()
     window.page.get_by_role("menuitem", name="Limits").click()
     form = window.page.get_by_role("dialog", name="Limits")
+    expect(form).to_be_visible()
     assert axe_findings(window, "dialog") == []
     form.get_by_label("Turns", exact=True).fill("9")
     form.get_by_label("Cost in US dollars").fill("0.5")

@@ -228,7 +228,8 @@ def test_a_preflight_of_an_allowed_origin_is_answered_without_a_token(
         "allow-origin": origin,
         "allow-methods": "GET, POST, PUT, PATCH, DELETE",
         "allow-headers": "acp-connection-id, acp-session-id, authorization, content-type, idempotency-key, if-match, "
-        "if-none-match, if-range, last-event-id, range, x-opencode-directory, x-sandbox-token",
+        "if-none-match, if-range, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, range, "
+        "x-opencode-directory, x-sandbox-token",
         "max-age": "600",
     }
     assert answer.headers["vary"] == "Origin"

@@ -84,7 +84,8 @@ def test_an_agent_sees_a_small_base_and_what_its_session_adds(client: Client, da
     seen = environment_of(agent)
     marker = seen.pop("SANDBOX_AGENT_GUARD")
     assert "planted" not in marker
-    assert seen.keys() == {"PATH", "HOME", *HARMLESS, "SESSION_SECRET"}
+    # The last one tells `sandbox-agent mcp` that an agent has started it.
+    assert seen.keys() == {"PATH", "HOME", *HARMLESS, "SESSION_SECRET", "SANDBOX_AGENT_INSIDE"}
     assert seen["SESSION_SECRET"] == OF_THE_SESSION
     assert {name: seen[name] for name in HARMLESS} == HARMLESS
 
