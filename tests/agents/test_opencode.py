@@ -633,6 +633,7 @@ def test_events_of_a_compaction_after_its_answer_belong_to_it() -> None:
     session = Session(settings=Settings("/ws", model="p/m"))
     session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
     session.respond(session.take()[0], 200, True)
+    session.idle()  # of the turn before: events may be later than answers
     session.assistant(summary=True)
     session.part("text", "prt_s", text="in short", time={"start": 1, "end": 2})
     session.part("step-finish", "prt_f", tokens={"input": 9, "output": 3}, cost=0.5)

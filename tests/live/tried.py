@@ -72,9 +72,7 @@ ACP_PROGRAMS = {
             reports_exit_codes=False,  # only in the text that reports a failed command
             tells_reasons=False,  # the protocol has no text for a rejected request
         ),
-        SAMPLE
-        | {"tools", "plan_read_only", "question_answered", "error_401"}
-        | {"switch_model", "cancel_stream", "daemon_killed"},
+        SAMPLE | {"question_answered", "cancel_stream", "daemon_killed"},
     ),
     "opencode-acp": AcpProgram(
         # Without this it asks for no permission.
@@ -97,7 +95,7 @@ ACP_PROGRAMS = {
         msgspec.structs.replace(
             scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False, tells_reasons=False
         ),
-        SAMPLE,
+        frozenset({"text", "permission_once"}),
     ),
 }
 
@@ -127,7 +125,7 @@ CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS), "all
 ON_EVERY_AGENT = frozenset(
     {
         *("text", "tools", "file_change", "permission_once", "question_answered", "cancel_stream"),
-        *("multi_turn", "daemon_killed", "error_401", "terminate"),
+        *("daemon_killed", "terminate"),
     }
 )
 """The features that `make test` tests on all registered agents. It tests every other on one that has it, if any has."""

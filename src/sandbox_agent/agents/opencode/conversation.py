@@ -77,7 +77,9 @@ class TurnState:
         """The prompts of this turn: a compaction may repeat them."""
         self.usage: Usage | None = None
         self.answered = False
-        """The server has finished the command of this turn: its next `idle` is the end."""
+        """The server has finished the command of this turn. Its events may follow, and before them an `idle` of the
+        previous turn.
+        """
         self.lost = False
         """The event stream broke in this turn, and no event arrived since."""
         self.idled = False
@@ -266,7 +268,7 @@ class OpenCodeConversation(Conversation):
 
     def idle(self) -> None:
         # An abort before the model was called produces only an `idle`.
-        began = self.turn.alive or self.turn.answered or (self.cancelling and not self.pending_prompts)
+        began = self.turn.alive or (self.cancelling and not self.pending_prompts)
         if began and not self.turn.running:
             self.turn.busy = False
             self.turn.idle = True
