@@ -122,5 +122,5 @@ def facts(name: str) -> str:
 def _keys(name: str) -> str:
     """Where its keys come from; the page about credentials has the files, too."""
     sources = AGENTS[name].credentials
-    variables = [f"`{one.name}`" for one in sources.variables] if sources else []
+    variables = [f"`{variable.name}`" for variable in sources.variables] if sources else []
     return ", ".join([*variables, "its own login"]) + " ([where they are found](/credentials))"
