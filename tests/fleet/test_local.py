@@ -100,7 +100,7 @@ def test_a_dead_sandbox_is_replaced_and_goes_on_with_its_queue(new_fleet: NewFle
 
     wait_until(lambda: stop_reasons(events()) == ["outcome_unknown", "end_turn"])
     assert fleet.pid("s-demo") != died
-    # One that was stopped on purpose stays away until somebody needs it.
+    # One that was stopped on purpose stays away until someone needs it.
     assert fleet.cli("stop", "s-demo").returncode == 0
     listed = fleet.cli("list", "--json").stdout
     assert '"stopped"' in listed

@@ -121,7 +121,7 @@ def test_a_name_that_cannot_be_printed_is_refused(client: Client, tmp_path: Path
         ({"url": "https://host", "cwd": "x"}, "cannot have `cwd`"),
         ({"url": "https://host", "headers": {"a b": "c"}}, "not a name"),
         ({"url": "https://host", "bearerTokenEnvVar": "PATH"}, "--mcp-env PATH"),
-        ({"url": "https://host", "envHeaders": {"a": "BROKEN"}}, "not the value of a header"),
+        ({"url": "https://host", "envHeaders": {"a": "BROKEN"}}, "cannot be sent in a header"),
         ({"command": "a\0b"}, "NUL"),
         ({"command": "x", "unknown": 1}, "unknown"),
         ({"command": "x", "timeoutMs": 0}, "timeoutMs"),

@@ -217,7 +217,7 @@ def test_a_file_that_takes_the_place_of_another_does_not_get_its_write_ahead_log
     old.close()
 
 
-# -- what is no damage ----------------------------------------------------------------------------
+# -- what is not damage --------------------------------------------------------------------------
 
 
 def test_other_programs_may_move_the_write_ahead_log_into_the_file(path: Path, store: SqliteStore) -> None:

@@ -627,7 +627,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         'desktop', 'clipboard', (), 'GET', '/v1/desktop/clipboard', "Read the clipboard's text.", '', 'json', '',
         (
-            Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: what is selected.', choices=('clipboard', 'primary')),
+            Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: the current selection.', choices=('clipboard', 'primary')),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
@@ -642,7 +642,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent desktop set-clipboard --text "copied"',
     ),
     Command(
-        'desktop', 'launch', (), 'POST', '/v1/desktop/launch', 'Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.', '', 'json', '',
+        'desktop', 'launch', (), 'POST', '/v1/desktop/launch', 'Start a program on the desktop. It runs as a process with the owner `desktop`, and ends with the desktop.', '', 'json', '',
         (
             Argument('app', 'string', 'body', 'app', 'Program: a path, or a name to find on PATH.', required=True),
             Argument('args', 'list', 'body', 'args', 'Its arguments.'),
@@ -887,12 +887,12 @@ COMMANDS: tuple[Command, ...] = (
         'tar c src | sandbox-agent fs upload-batch - /srv/project',
     ),
     Command(
-        'nodes', 'list', (), 'GET', '/v1/nodes', 'List the nodes that share the log. Without a shared log, it is this daemon alone.', '', 'json', '',
+        'nodes', 'list', (), 'GET', '/v1/nodes', 'List the nodes that share the log. Without a shared log, that is only this daemon.', '', 'json', '',
         (),
         '',
     ),
     Command(
-        'nodes', 'fence', (), 'POST', '/v1/nodes/{name}/fence', 'Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.', 'This is always safe for the log. If the node still runs, its agents go on until it notices, so make sure that it is gone\nbefore others continue its sessions.', 'nothing', '',
+        'nodes', 'fence', (), 'POST', '/v1/nodes/{name}/fence', 'Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.', 'This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure that it is gone\nbefore others continue its sessions.', 'nothing', '',
         (
             Argument('name', 'string', 'path', 'name', 'Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -', required=True),
         ),

@@ -280,7 +280,7 @@ class Writer:
             for _ in self.connection.execute(f"PRAGMA incremental_vacuum({TIDY_PAGES})"):
                 pass
         elif self._wal_shows_deleted:
-            self._begin_wal_anew()
+            self._restart_wal()
         else:
             self._is_untidy = False
         return self._is_untidy
@@ -326,7 +326,7 @@ class Writer:
             raise self.files.wal_was_cut() from error
         self.files.wal_resized()
 
-    def _begin_wal_anew(self) -> None:
+    def _restart_wal(self) -> None:
         """Deleted data stays in the write-ahead log until it is overwritten, which may never happen."""
         # A reader may still need the old one: try again after the next write.
         with self._waiting_for_nobody():
