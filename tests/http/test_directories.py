@@ -119,7 +119,7 @@ def test_a_name_that_cannot_be_printed_is_refused(client: Client, tmp_path: Path
         ({"type": "remote", "command": "x"}, "needs `url`"),
         ({"command": "x", "headers": {"a": "b"}}, "cannot have `headers`"),
         ({"url": "https://host", "cwd": "x"}, "cannot have `cwd`"),
-        ({"url": "https://host", "headers": {"a b": "c"}}, "not a name"),
+        ({"url": "https://host", "headers": {"a b": "c"}}, "not a valid header name"),
         ({"url": "https://host", "bearerTokenEnvVar": "PATH"}, "--mcp-env PATH"),
         ({"url": "https://host", "envHeaders": {"a": "BROKEN"}}, "cannot be sent in a header"),
         ({"command": "a\0b"}, "NUL"),

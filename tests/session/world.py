@@ -393,9 +393,9 @@ class ToyWorld:
         self.unload(actor.id)
         self._held = [held for held in self._held if held[0] is not actor]
         if self.store.session(actor.id) is not None:
-            self.loop.call_soon(self._load_again, actor.id)
+            self.loop.call_soon(self._reload, actor.id)
 
-    def _load_again(self, id: str) -> None:
+    def _reload(self, id: str) -> None:
         if id not in self.actors and self.store.session(id) is not None:
             self.load(id)
 

@@ -135,9 +135,9 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     cut_short: "log.db was changed by another program while .* pages are missing",
     replaced: "log.db was replaced while",
     overwritten: "log.db was changed by another program while .* it holds another log",
-    wal_cut: "log.db-wal was cut while .* a part of the log is lost",
-    wal_cut_by_a_page: "log.db-wal was cut while .* a part of the log is lost",
-    wal_emptied: "log.db-wal was cut while .* a part of the log is lost",
+    wal_cut: "log.db-wal was truncated while .* a part of the log is lost",
+    wal_cut_by_a_page: "log.db-wal was truncated while .* a part of the log is lost",
+    wal_emptied: "log.db-wal was truncated while .* a part of the log is lost",
     wal_removed: "log.db-wal was removed while",
 }
 

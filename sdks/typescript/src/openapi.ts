@@ -1413,8 +1413,8 @@ export interface paths {
         put?: never;
         /**
          * Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
-         * @description This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure that it is gone
-         *     before others continue its sessions.
+         * @description This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure
+         *     that it is gone before others continue its sessions.
          */
         post: operations["nodes.fence"];
         delete?: never;
@@ -1740,8 +1740,8 @@ export interface paths {
         };
         /**
          * Sum up tokens and cost, as the agents reported them.
-         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
-         *     Turns of deleted sessions are included.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is
+         *     absent. Turns of deleted sessions are included.
          */
         get: operations["usage.get"];
         put?: never;

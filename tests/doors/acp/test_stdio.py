@@ -231,7 +231,7 @@ def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
         texts = [update["content"]["text"] for update in second.of_kind("user_message_chunk")]
         assert texts == ["tool", "permission hello"]
         assert second.text.startswith("The command ended with exit code 0.")
-        # The pending permission is asked again, here, and the turn goes on.
+        # The pending permission is asked again here, and the turn continues.
         second.until(lambda: second.text.endswith("The command said: hello"))
         assert len(second.asked) == 1
         with pytest.raises(Failed) as failed:

@@ -139,7 +139,7 @@ def test_people_answer_for_what_it_starts(native: Client, tmp_path: Path) -> Non
     assert waiting["status"] == "waiting"
     started, permission = waiting["session_id"], waiting["waiting"]["permissions"][0]["permission_id"]
     why = fails(native, session, "answer", session_id=started, permission_id=permission, reply="once")
-    assert why.startswith("people answer")
+    assert why.startswith("only people can answer")
     assert (
         native.post(f"/v1/sessions/{started}/permissions/{permission}/reply", {"reply": "once"}).status_code
         == 204
