@@ -82,13 +82,14 @@ def _add_logs(daemon: Subparsers[Parser]) -> Parser:
         client=False,
     )
     logs.add_argument(
+        "-n",
         "--lines",
         type=int,
         default=100,
         metavar="N",
         help="Number of lines from the end (default 100; 0 prints all).",
     )
-    logs.add_argument("--follow", action="store_true", help="Keep printing new lines until Ctrl-C.")
+    logs.add_argument("-f", "--follow", action="store_true", help="Keep printing new lines until Ctrl-C.")
     return logs
 
 

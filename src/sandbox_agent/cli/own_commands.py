@@ -236,7 +236,10 @@ def _add_show(sessions: Subparsers[Parser]) -> None:
     )
     show.add_argument("session_id", metavar="SESSION_ID", help="Id of the session.")
     show.add_argument(
-        "--follow", action="store_true", help="Keep printing new events until the session ends or Ctrl-C."
+        "-f",
+        "--follow",
+        action="store_true",
+        help="Keep printing new events until the session ends or Ctrl-C.",
     )
 
 
