@@ -112,7 +112,7 @@ $(DEPLOY_PYTHON)/.ready: requirements/deploy.txt
 dist/sandbox-agent-linux-x64:
 	$(MAKE) --no-print-directory dist
 
-packages: .venv/dev ## Build every artefact of a release into dist/: wheel, sdist, the single file, npm packages, checksums
+packages: .venv/dev ## Build every artifact of a release into dist/: wheel, sdist, the single file, npm packages, checksums
 	$(BIN)/python -m tools.artifacts $(ARGS)
 
 package-test: .venv/dev $(SDK)/node_modules $(VALIDATORS) ## Make a release in a copy of this repository, and install and use what it gives

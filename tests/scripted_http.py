@@ -1,4 +1,4 @@
-"""A server that answers what it was told to: for what a real daemon does only when things go wrong."""
+"""A server with scripted answers, for what a real daemon does only when things go wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Asked(NamedTuple):
 
 @contextmanager
 def server(*answers: bytes) -> Iterator[tuple[str, list[Asked]]]:
-    """Gives each request one of the answers and closes the connection; an empty one is none. Notes what was asked."""
+    """Gives each request the next answer and closes the connection; an empty one means none. Records the requests."""
     waiting = list(answers)
     asked: list[Asked] = []
 
@@ -47,7 +47,7 @@ def server(*answers: bytes) -> Iterator[tuple[str, list[Asked]]]:
 
 
 def answer(body: object = None, status: int = 200, **headers: str) -> bytes:
-    """A whole answer; JSON, when it has a body."""
+    """A complete answer; JSON if it has a body."""
     content = b"" if body is None else msgspec.json.encode(body)
     sent_headers = {"content-length": str(len(content)), "connection": "close", **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent_headers.items())

@@ -31,7 +31,7 @@ def sections(name: str) -> set[str]:
     return set(re.findall(r'^<Accordion title="(.+?)"', PAGES[name].read_text(), re.MULTILINE))
 
 
-def test_every_thing_has_a_heading() -> None:
+def test_everything_has_a_heading() -> None:
     assert headings("session-transcript-schema") == EVENT_TYPES.keys()
     assert headings("errors") == ERRORS.keys()
     assert headings("settings") == {"--" + name.replace("_", "-") for name in Config.__struct_fields__}

@@ -61,6 +61,10 @@ def test_a_class_is_named_as_its_problem_type() -> None:
     }
 
 
+def test_every_problem_is_explained() -> None:
+    assert [name for name, error in ERRORS.items() if not error.__doc__] == []
+
+
 def test_the_drawn_tree_is_the_real_one() -> None:
     drawn = re.findall(r"[├└]── (\w+) (\d+)", errors.__doc__ or "")
     assert sorted(drawn) == sorted((error.__name__, str(error.status)) for error in ERRORS.values())

@@ -1,4 +1,4 @@
-"""An agent more touches what AGENTS.md says, and nothing else: a toy is added to a copy of the project, and the checks pass there."""
+"""Adding an agent touches what AGENTS.md says, and nothing else: a toy is added to a copy of the project, where the checks pass."""
 
 from __future__ import annotations
 

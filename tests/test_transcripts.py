@@ -1,4 +1,4 @@
-"""Every recording says what we agreed it says, and keeps the ten rules.
+"""Every recording is translated to the accepted events, which keep the ten rules.
 
 A case is a folder `transcripts/<agent>/<case>/` with `native.jsonl`; `universal.jsonl` is rewritten by `--accept`.
 """

@@ -51,6 +51,6 @@ def build(root: Path) -> None:
             )
         ended = subprocess.run(step, cwd=root / "inspector", capture_output=True, text=True)
         if ended.returncode != 0:
-            told = (ended.stderr or ended.stdout).strip()
-            raise SystemExit(f"the inspector's page could not be built: `{' '.join(step)}` failed:\n{told}")
+            output = (ended.stderr or ended.stdout).strip()
+            raise SystemExit(f"the inspector's page could not be built: `{' '.join(step)}` failed:\n{output}")
     (root / PAGE).touch()

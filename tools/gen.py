@@ -79,7 +79,10 @@ GENERATED: dict[str, Callable[[], str]] = {
     TABLE: generate.render,
     f"{CLIENT}/aio/operations.py": python_sdk.operations,
     f"{CLIENT}/aio/session_operations.py": python_sdk.session_operations,
-    **{f"{CLIENT}/blocking/{name}.py": partial(python_sdk.waiting, name) for name in python_sdk.MODULES},
+    **{
+        f"{CLIENT}/blocking/{name}.py": partial(python_sdk.blocking_module, name)
+        for name in python_sdk.MODULES
+    },
     "docs/openapi.json": openapi,
     "docs/events.schema.json": events,
     "docs/errors.mdx": reference.errors,

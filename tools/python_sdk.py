@@ -80,13 +80,13 @@ BY_HAND = {
 }
 """Operations that a session handle has under other names: `prompt()` and `events()`."""
 
-NOT_ASKED = {"last_event_id", "follow", "if_none_match", "if_range"}
+NOT_PARAMETERS = {"last_event_id", "follow", "if_none_match", "if_range"}
 """Fields that are not parameters: set by a stream, replaced by a separate method, or for caches."""
 
-DRAWN_PAGE = {"fs.entries": ("EntryPage", "limit", "1000")}
+ALWAYS_PAGED = {"fs.entries": ("EntryPage", "limit", "1000")}
 """Fields that are always sent, because without them the response is not a page."""
 
-DRAWN = {"idempotency_key": "idempotency_key or new_key()"}
+GENERATED = {"idempotency_key": "idempotency_key or new_key()"}
 """Fields with a generated default."""
 
 SETTLED = {
@@ -276,13 +276,13 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
     if op.name in LISTED:
         return LISTED[op.name]
     if op.response is CreatedSession:
-        name = "session_id" if any(one.in_path for one in parameters) else "None"
+        name = "session_id" if any(parameter.in_path for parameter in parameters) else "None"
         return "AsyncSession", f"await self._client.create_session({name}, {_fields(op, op.body_fields)})"
     request = _request(op)
     if op.response is Download:
         return "AsyncDownload", f"AsyncDownload(self._client.transport, {request})"
-    if op.name in DRAWN_PAGE:
-        page, _, _ = DRAWN_PAGE[op.name]
+    if op.name in ALWAYS_PAGED:
+        page, _, _ = ALWAYS_PAGED[op.name]
         return page, f"await self._client.ask({request}, {page})"
     if op.response is EventPage:
         return "PageOfEvents", f"decoded(await self._client.ask({request}, EventPage))"
@@ -300,9 +300,11 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
 def _request(op: Operation) -> str:
     path = re.sub(r"{(\w+)}", r"{segment(\1)}", op.path)
     words = [repr(op.method), f'f"{path}"' if op.path_fields else f'"{path}"']
-    asked = tuple(name for name in op.query_fields if name not in NOT_ASKED)
+    asked = tuple(name for name in op.query_fields if name not in NOT_PARAMETERS)
     words += [f"query={_fields(op, asked)}"] if asked else []
-    headers = {DRAWN.get(name, name): header for name, header in op.headers.items() if name not in NOT_ASKED}
+    headers = {
+        GENERATED.get(name, name): header for name, header in op.headers.items() if name not in NOT_PARAMETERS
+    }
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
         words.append("content=content")
@@ -342,11 +344,14 @@ class {_bound_name(group)}(AsyncGuard):
 
 
 def _bound_method(op: Operation, client: str = "client", session_id: str = "id") -> str:
-    parameters = [one for one in _parameters(op) if one.name != "session_id"]
+    parameters = [parameter for parameter in _parameters(op) if parameter.name != "session_id"]
     returned, _ = _body(op, parameters)
     passed = [
         f"self.{session_id}",
-        *(one.name if one.default is None else f"{one.name}={one.name}" for one in parameters),
+        *(
+            parameter.name if parameter.default is None else f"{parameter.name}={parameter.name}"
+            for parameter in parameters
+        ),
     ]
     result = "return " if returned != "None" else ""
     verb = op.name.split(".")[1]
@@ -365,35 +370,37 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
     hints = typing.get_type_hints(op.request)
     found = []
     for field in msgspec.structs.fields(op.request):
-        if field.name in NOT_ASKED:
+        if field.name in NOT_PARAMETERS:
             continue
         type, default = _type(hints[field.name]), None
         if not field.required:
             default = _default(field)
-            if op.name in DRAWN_PAGE and field.name == DRAWN_PAGE[op.name][1]:
-                type, default = type.removesuffix(" | None"), DRAWN_PAGE[op.name][2]
+            if op.name in ALWAYS_PAGED and field.name == ALWAYS_PAGED[op.name][1]:
+                type, default = type.removesuffix(" | None"), ALWAYS_PAGED[op.name][2]
             if default == "None" and not type.endswith("| None"):
                 type += " | None"
         if op.name == "sessions.create" and field.name == "session_id":
-            type, default = "str | None", "None"  # drawn when absent
+            type, default = "str | None", "None"  # generated when absent
         in_path = field.name in op.path_fields
         found.append(Parameter(field.name, type, default, _described(op, field), in_path))
     if op.watched:
         found.append(
             Parameter("on_progress", "Callable[[Progress], object] | None", "None", ON_PROGRESS, False)
         )
-    yield from sorted(found, key=lambda one: (not one.in_path, one.default is not None))
+    yield from sorted(found, key=lambda parameter: (not parameter.in_path, parameter.default is not None))
 
 
 def _signature(parameters: list[Parameter]) -> str:
     """Required parameters may be positional; all others are keyword-only."""
     words, by_name = ["self"], False
-    for one in parameters:
-        optional_before = any(other.default is not None for other in parameters[: parameters.index(one)])
-        if not by_name and not one.in_path and (one.default is not None or optional_before):
+    for parameter in parameters:
+        optional_before = any(
+            other.default is not None for other in parameters[: parameters.index(parameter)]
+        )
+        if not by_name and not parameter.in_path and (parameter.default is not None or optional_before):
             words.append("*")
             by_name = True
-        words.append(one.declared)
+        words.append(parameter.declared)
     return ", ".join(words)
 
 
@@ -403,7 +410,7 @@ def _type(hint: Any) -> str:
         return ALIASES[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
-        inner = " | ".join(_type(one) for one in arguments if one is not NoneType)
+        inner = " | ".join(_type(argument) for argument in arguments if argument is not NoneType)
         return inner + (" | None" if NoneType in arguments else "")
     if origin is Literal:
         return f"Literal[{', '.join(map(repr, arguments))}]"
@@ -421,10 +428,10 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
 def _described(op: Operation, field: msgspec.structs.FieldInfo) -> str:
     """A field's description, or that of a field of the same name in another operation."""
     requests = [op.request, *(other.request for other in OPERATIONS.values())]
-    fields = (
-        one for request in requests for one in msgspec.structs.fields(request) if one.name == field.name
+    similar = (
+        other for request in requests for other in msgspec.structs.fields(request) if other.name == field.name
     )
-    texts = (note.description for one in fields for note in _notes(one.type) if note.description)
+    texts = (note.description for other in similar for note in _notes(other.type) if note.description)
     return next(texts, "")
 
 
@@ -442,7 +449,7 @@ def _docstring(op: Operation, parameters: list[Parameter]) -> str:
     text = "" if op.watched else op.description
     description = UNHEALTHY if op.response is CreatedSession else text
     lines += ["", *textwrap.wrap(description, 100)] if description else []
-    listed = [f"- `{one.name}`: {one.text}" for one in parameters if one.text]
+    listed = [f"- `{parameter.name}`: {parameter.text}" for parameter in parameters if parameter.text]
     lines += (
         ["", *(line for text in listed for line in textwrap.wrap(text, 100, subsequent_indent="  "))]
         if listed
@@ -512,7 +519,7 @@ MODULES = (
 """The modules of `aio/` and `blocking/`."""
 
 
-def twin(source: str, name: str) -> str:
+def blocking_form(source: str, name: str) -> str:
     """The blocking form of an async module."""
     for pattern, replacement in WORDS:
         source = re.sub(pattern, replacement, source)
@@ -522,11 +529,11 @@ def twin(source: str, name: str) -> str:
     return _formatted(source.replace("import time\nimport time\n", "import time\n"))
 
 
-def waiting(name: str) -> str:
+def blocking_module(name: str) -> str:
     """The source of a module in `blocking/`."""
     written = {"operations": operations, "session_operations": session_operations}
     render = written.get(name)
-    return twin(render() if render else (CLIENT / "aio" / f"{name}.py").read_text(), name)
+    return blocking_form(render() if render else (CLIENT / "aio" / f"{name}.py").read_text(), name)
 
 
 def _formatted(source: str) -> str:

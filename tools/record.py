@@ -87,7 +87,7 @@ async def play(daemon: Daemon, prompt: str) -> None:
 
 async def say_yes(daemon: Daemon, asked: Requested) -> None:
     if isinstance(asked, QuestionRequested):
-        answer = Answer(tuple((one.options[0].label,) for one in asked.metadata.questions))
+        answer = Answer(tuple((question.options[0].label,) for question in asked.metadata.questions))
         await daemon.sessions.ask(SESSION, lambda id: Reply(id, asked.question_id, answer))
     elif isinstance(asked, PermissionRequested):
         await daemon.sessions.ask(SESSION, lambda id: Decide(id, asked.permission_id, Decision("once")))

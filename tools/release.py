@@ -1,6 +1,6 @@
 """Makes a release: `make release VERSION=1.2.3`, or with `ARGS=--dry-run` to see what it would give.
 
-Checks, stamps the version, turns *Unreleased* of the changelog into a section, builds every artefact with checksums, then
+Checks, stamps the version, turns *Unreleased* of the changelog into a section, builds every artifact with checksums, then
 commits and tags. Nothing leaves the machine. A dry run builds the same, then takes the stamps back and tags nothing.
 """
 

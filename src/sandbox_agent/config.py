@@ -160,24 +160,22 @@ class Config(Struct, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         float, Meta(ge=0, description="Time that running turns get to finish after SIGTERM.")
     ] = 3.0
-    max_turns: Annotated[
-        Count | None, Meta(description="Turns of a session, unless the session sets its own limit.")
-    ] = None
+    max_turns: Annotated[Count | None, Meta(description="Default limit on the turns of a session.")] = None
     max_cost_usd: Annotated[
         Amount | None,
-        Meta(description="Cost of a session in US dollars, unless the session sets its own limit."),
+        Meta(description="Default limit on the cost of a session, in US dollars."),
     ] = None
     max_tokens: Annotated[
         Count | None,
-        Meta(description="Input and output tokens of a session, unless the session sets its own limit."),
+        Meta(description="Default limit on the input and output tokens of a session."),
     ] = None
     max_turn_seconds: Annotated[
-        Amount | None, Meta(description="Seconds of a turn, unless the session sets its own limit.")
+        Amount | None, Meta(description="Default limit on the duration of a turn, in seconds.")
     ] = None
     max_session_seconds: Annotated[
         Amount | None,
         Meta(
-            description="Seconds from the creation of a session to its last turn's end, unless the session sets its own limit."
+            description="Default limit on the time from the creation of a session to the end of its last turn, in seconds."
         ),
     ] = None
     parent_pid: Annotated[
@@ -198,7 +196,7 @@ class Config(Struct, frozen=True, kw_only=True):
         Meta(description="Directory that file operations are limited to; repeatable (default: no limit)."),
     ] = ()
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="Lowest level to log on stderr.")
+        Literal["debug", "info", "warning", "error"], Meta(description="Lowest level to log to stderr.")
     ] = "warning"
 
     @property

@@ -1,4 +1,5 @@
-"""All errors, as one tree. A class is a problem type; its facts become members of the problem.
+"""All errors, as one tree. A class is a problem type; its docstring explains it in docs/errors.mdx, and its facts become
+members of the problem.
 
 SandboxAgentError
 ├── InvalidRequest 400          ├── Conflict 409                ├── RateLimited 429
@@ -62,6 +63,8 @@ class SandboxAgentError(Exception):
 
 
 class InvalidRequest(SandboxAgentError):
+    """A field, a path or a value is wrong; `field` or `path` names it. Retrying does not help."""
+
     type, status, title = "invalid_request", 400, "Invalid request"
 
 
@@ -75,118 +78,180 @@ def found_by_validation(text: str) -> tuple[str, str]:
 
 
 class UnsupportedAgent(SandboxAgentError):
+    """No agent has this name; the detail suggests one, or lists them all."""
+
     type, status, title = "unsupported_agent", 400, "Unsupported agent"
 
 
 class ModeNotSupported(SandboxAgentError):
+    """The agent does not have this mode or permission mode, or the daemon was started with `--no-bypass`."""
+
     type, status, title = "mode_not_supported", 400, "Mode not supported"
 
 
 class TokenInvalid(SandboxAgentError):
+    """Send the daemon's token as `Authorization: Bearer …`."""
+
     type, status, title = "token_invalid", 401, "Token missing or invalid"
 
 
 class PermissionDenied(SandboxAgentError):
+    """The daemon's settings do not allow this: a page of another site (`--cors-allow-origin`), a path outside the roots
+    (`--fs-root`), or something switched off with `--no-install` or `--no-processes`.
+    """
+
     type, status, title = "permission_denied", 403, "Permission denied"
 
 
 class AgentNotInstalled(SandboxAgentError):
+    """The agent, or the requested version of it, is missing, and the daemon does not install it."""
+
     type, status, title = "agent_not_installed", 404, "Agent not installed"
 
 
 class SessionNotFound(SandboxAgentError):
+    """No session has this id. It may have been deleted."""
+
     type, status, title = "session_not_found", 404, "Session not found"
 
 
 class NotFound(SandboxAgentError):
+    """There is nothing at this path, or no permission, question, process or other resource with this id."""
+
     type, status, title = "not_found", 404, "Not found"
 
 
 class MethodNotAllowed(SandboxAgentError):
+    """The path exists, but not with this method; `allow` lists the methods."""
+
     type, status, title = "method_not_allowed", 405, "Method not allowed"
 
 
 class Conflict(SandboxAgentError):
+    """The request does not fit the current state: for example, the permission was already answered, the session has ended, a
+    limit is reached, the offset is beyond the log, or another `node` runs the session.
+    """
+
     type, status, title = "conflict", 409, "Conflict"
 
 
 class SessionAlreadyExists(SandboxAgentError):
+    """Choose another id, or let the daemon generate one."""
+
     type, status, title = "session_already_exists", 409, "Session already exists"
 
 
 class PreconditionFailed(SandboxAgentError):
+    """The file has changed since you read it; `etag` is its current tag."""
+
     type, status, title = "precondition_failed", 412, "Precondition failed"
 
 
 class PayloadTooLarge(SandboxAgentError):
+    """The body exceeds `--max-body-bytes`, or the upload `--max-upload`."""
+
     type, status, title = "payload_too_large", 413, "Payload too large"
 
 
 class UnsupportedMediaType(SandboxAgentError):
+    """The body needs another `Content-Type`; the detail names it."""
+
     type, status, title = "unsupported_media_type", 415, "Unsupported media type"
 
 
 class RangeNotSatisfiable(SandboxAgentError):
+    """The range starts beyond the end of the file; `size` is the file's size."""
+
     type, status, title = "range_not_satisfiable", 416, "Range not satisfiable"
 
 
 class MisdirectedHost(SandboxAgentError):
+    """The daemon does not answer to the host name in the URL. Start it with `--allow-host`."""
+
     type, status, title = "misdirected_host", 421, "Host not allowed"
 
 
 class IdempotencyMismatch(SandboxAgentError):
+    """This `Idempotency-Key` was used for another request. Use a new key for a new request."""
+
     type, status, title = "idempotency_mismatch", 422, "Idempotency key reused with another body"
 
 
 class RateLimited(SandboxAgentError):
+    """Wait for `Retry-After`, then try again: too many wrong tokens, installations or open requests."""
+
     type, status, title = "rate_limited", 429, "Too many requests"
 
 
 class Internal(SandboxAgentError):
+    """A bug in the daemon. Its log has the details."""
+
     type, status, title = "internal", 500, "Internal error"
 
 
 class InstallFailed(SandboxAgentError):
+    """The detail lists the sources that were tried, and why each failed."""
+
     type, status, title = "install_failed", 500, "Install failed"
 
 
 class AgentProcessExited(SandboxAgentError):
+    """The agent could not be started or stopped unexpectedly; the exit code and the end of its stderr are members."""
+
     type, status, title = "agent_process_exited", 500, "Agent process exited"
 
 
 class StreamError(SandboxAgentError):
+    """The agent's own server, or another node, closed the connection or gave an unexpected answer."""
+
     type, status, title = "stream_error", 502, "Agent server failed"
 
 
 class Unavailable(SandboxAgentError):
+    """The log cannot be written, the daemon is stopping, or too many clients are connected. Nothing was done, unless the
+    problem has `outcome: "unknown"`. Try again after `Retry-After`.
+    """
+
     type, status, title = "unavailable", 503, "Unavailable"
 
 
 class Timeout(SandboxAgentError):
+    """The agent did not start, or did not list its models, within `--start-seconds`."""
+
     type, status, title = "timeout", 504, "Agent did not answer in time"
 
 
 class DesktopInvalidAction(SandboxAgentError):
+    """A value is wrong for the desktop, for example coordinates outside of it; `field` names it."""
+
     type, status, title = "desktop_invalid_action", 400, "Invalid desktop action"
     has_code = True
 
 
 class AppNotFound(SandboxAgentError):
+    """There is no such program on the daemon's machine."""
+
     type, status, title = "app_not_found", 404, "Program not found"
     has_code = True
 
 
 class WindowNotFound(SandboxAgentError):
+    """No window has this id, or none has the focus."""
+
     type, status, title = "window_not_found", 404, "Window not found"
     has_code = True
 
 
 class DesktopRuntimeInactive(SandboxAgentError):
+    """Start the desktop first."""
+
     type, status, title = "desktop_runtime_inactive", 409, "Desktop not started"
     has_code = True
 
 
 class DesktopRuntimeFailed(SandboxAgentError):
+    """The desktop did not start, or one of its programs ended; the detail says why."""
+
     type, status, title = "desktop_runtime_failed", 503, "Desktop failed"
     has_code = True
 

@@ -351,11 +351,11 @@ def test_variables_before_the_command_are_its_environment() -> None:
         (["gemini"], "--acp-agent gemini: write it as NAME='command args'"),
         (
             ["=gemini"],
-            "--acp-agent : a name consists of lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent : a name consists of lowercase letters, digits, - and _, and begins with a letter",
         ),
         (
             ["Gem=x"],
-            "--acp-agent Gem: a name consists of lower case letters, digits, - and _, and begins with a letter",
+            "--acp-agent Gem: a name consists of lowercase letters, digits, - and _, and begins with a letter",
         ),
         (["claude=x"], "--acp-agent claude: an agent with this name already exists"),
         (["a=x", "a=y"], "--acp-agent a: an agent with this name already exists"),

@@ -542,7 +542,7 @@ def test_an_invalid_question_is_refused(body: bytes) -> None:
 
 
 def test_a_question_too_deep_to_be_written_is_refused() -> None:
-    """Between what can be written and what cannot be read there is a depth that can only be read."""
+    """Some depths can still be read, but no longer written."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()

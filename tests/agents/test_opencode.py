@@ -1222,7 +1222,7 @@ def test_a_request_of_the_wrong_shape_is_refused() -> None:
 
 @pytest.mark.parametrize("early", [False, True])
 def test_a_permission_too_deep_to_be_written_is_refused(early: bool) -> None:
-    """Between what can be written and what cannot be read there is a depth that can only be read."""
+    """Some depths can still be read, but no longer written."""
     count = 0
     for depth in range(800, 1100, 2):
         session = Session()

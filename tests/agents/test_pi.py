@@ -544,7 +544,7 @@ def test_blocks_of_a_result_are_joined_as_the_model_reads_them() -> None:
 
 
 def test_a_permission_too_deep_to_be_written_is_refused() -> None:
-    """Between what can be written and what cannot be read there is a depth that can only be read."""
+    """Some depths can still be read, but no longer written."""
     refused = 0
     for depth in range(800, 1100):
         session = Session()

@@ -1,4 +1,4 @@
-"""`credentials` and what `doctor` says of them, on a planted home."""
+"""`credentials`, and what `doctor` says about them, in a prepared home directory."""
 
 from __future__ import annotations
 

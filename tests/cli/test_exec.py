@@ -183,9 +183,7 @@ def test_t_without_i_passes_on_no_keys(environ: dict[str, str], daemon: Daemon) 
     assert processes(daemon) == []
 
 
-def test_one_can_look_at_a_terminal_that_runs_and_leave_it_running(
-    environ: dict[str, str], daemon: Daemon
-) -> None:
+def test_a_running_terminal_can_be_watched_and_left_running(environ: dict[str, str], daemon: Daemon) -> None:
     client = Client(daemon)
     body = {"command": "sh", "args": ["-c", "echo ready; cat"], "tty": True}
     id = done(client.post("/v1/processes", body))["id"]

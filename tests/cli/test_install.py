@@ -1,4 +1,4 @@
-"""`install-agent`, and what else the command line knows of installing."""
+"""`install-agent`, and what else the command line says about installing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_daemon_that_is_named_installs_with_its_own_settings(cli: Cli, site: S
     assert site.asked == []
 
 
-def test_nobody_cannot_be_installed(local: Cli) -> None:
+def test_an_unknown_agent_cannot_be_installed(local: Cli) -> None:
     failed = local("install-agent", "nobody")
     assert (failed.returncode, failed.stderr) == (
         2,

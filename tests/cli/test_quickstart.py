@@ -21,7 +21,7 @@ CURL, COMMANDS = re.findall(r"```sh\n(.*?)```", QUICKSTART, re.DOTALL)
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """What `make run` starts, but for the port."""
+    """What `make run` starts, except for the port."""
     with running(
         Daemon(tmp_path_factory.mktemp("readme") / "data", "--no-token", "--drain-seconds", "0")
     ) as daemon:

@@ -127,7 +127,7 @@ def claude(tmp_path: Path) -> str:
 
 @pytest.fixture
 def background(tmp_path: Path, claude: str) -> Iterator[dict[str, str]]:
-    """The environment of somebody whose daemon runs, and knows no key."""
+    """The environment of a user whose running daemon knows no key."""
     env = environment(tmp_path, PATH=claude)
     start = command("daemon", "start", "--port", "0")
     subprocess.run(start, env=env, cwd=tmp_path, check=True, capture_output=True)

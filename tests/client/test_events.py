@@ -1,4 +1,4 @@
-"""The union of events says of every type what the schema says."""
+"""The union of events agrees with the schema about every type."""
 
 from __future__ import annotations
 

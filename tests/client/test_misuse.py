@@ -57,7 +57,7 @@ def test_the_asynchronous_client_wants_async_with_and_async_for() -> None:
     in_loop(use)
 
 
-def test_the_waiting_client_wants_neither() -> None:
+def test_the_blocking_client_wants_neither() -> None:
     client: Any = SandboxAgent.connect(ANYWHERE)
     turn = client.session("s").prompt("hello")
 

@@ -80,7 +80,7 @@ def test_a_message_is_repeated_under_its_key_when_the_answer_was_lost() -> None:
     assert keys[1] == keys[2] is not None
 
 
-def test_a_session_with_a_drawn_id_was_made_by_us_when_the_answer_was_lost() -> None:
+def test_a_session_with_a_generated_id_is_ours_when_the_answer_was_lost() -> None:
     exists = problem("session_already_exists", 409)
     with server(answer(HEALTH), LOST, exists) as (endpoint, asked), connect(endpoint) as client:
         client.system.health()
@@ -124,7 +124,7 @@ def numbers(events: list[Event]) -> list[int]:
     return [event.sequence for event in events]
 
 
-def test_a_stream_goes_on_after_the_last_event_without_loss_or_doubles() -> None:
+def test_a_stream_continues_after_the_last_event_without_loss_or_duplicates() -> None:
     pieces = (
         stream(frame(4), frame(5), cut=True),
         LOST,
@@ -289,7 +289,7 @@ def test_another_server_that_answers_200_is_recognized_too() -> None:
     with (
         server(answer(["an", "index"])) as (endpoint, _),
         connect(endpoint) as client,
-        pytest.raises(NotADaemon, match="did not answer as a sandbox-agent daemon does"),
+        pytest.raises(NotADaemon, match="did not answer like a sandbox-agent daemon"),
     ):
         client.agents.list()
 

@@ -1,4 +1,4 @@
-"""Clocks may be wrong by minutes and jump: nobody is taken over from, and nothing is lost."""
+"""Clocks may be wrong by minutes and jump: no node is replaced, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database fails, or the network between it and a node: nothing that was acknowledged is lost, doubled or made up."""
+"""The database fails, or the network between it and a node: nothing that was acknowledged is lost, duplicated or invented."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lose_answers(nodes: Nodes, logs: Logs, proxy: Proxy, times: int) -> None:
 def test_a_node_that_cannot_reach_the_database_is_replaced(
     nodes: Nodes, logs: Logs, proxy: Proxy, way: Way
 ) -> None:
-    """Its connections are cut, or nothing comes through any more and no one says so."""
+    """Its connections are cut, or silently blocked."""
     one, two = nodes.start("one", url=logs.through(proxy, nodes.url)), nodes.start("two")
     session = one.client.create()
     with two.client.follow(session) as reader:
@@ -95,7 +95,7 @@ def crash(folder: Path, times: int) -> None:
             server.start()
         for session, talker in zip(sessions, talkers, strict=True):
             check(one, session, talker)
-        # Nobody has taken over from anybody.
+        # No node was replaced.
         assert states(one) == {"one": "live", "two": "live"}
         assert [outcomes(one.client.events(session)).count("outcome_unknown") for session in sessions] == [
             0,

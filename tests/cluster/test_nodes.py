@@ -36,7 +36,7 @@ def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:
     assert seen == two.client.events(session)
     assert states(two) == {"one": "fenced", "two": "live"}
     wait_until(lambda: two.client.info(session)["state"] == "idle")
-    # Only the node that has its files can go on.
+    # Only the node that has its files can continue.
     refused = two.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
     assert refusal(refused) == (503, "unavailable")
     one.start()
@@ -126,7 +126,7 @@ def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) 
         wait_for_state(two, "one", "live")
     assert gone_within(agents, 2) == []
     wait_until(lambda: one.client.get("/v1/ready").status_code == 200)
-    # It has joined again, and goes on where the other one has closed it.
+    # It has joined again, and continues where the other one has closed it.
     assert outcomes(one.client.turn(session, "hello")) == ["end_turn"]
     events = two.client.events(session)
     assert types(events[closed - 1 : closed + 1]) == ["turn.ended", "turn.started"]
@@ -141,7 +141,7 @@ def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None
         reader.until_agent_speaks()
         one.kill()
         reader.until(is_unknown)
-        # The queue goes on at the other node. The agent had finished no turn, so nothing is lost with its disk.
+        # The queue continues on the other node. The agent had finished no turn, so nothing is lost with its disk.
         assert outcomes(reader.until_type("turn.ended")) == ["end_turn"]
     assert two.client.info(session)["node"] == "two"
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]

@@ -34,7 +34,7 @@ def test_nodes_are_upgraded_one_by_one_and_back(nodes: Nodes, newer: dict[str, s
     sessions = [one.client.create(), two.client.create(), one.client.create()]
     talkers = [Talker(two, sessions[0]), Talker(one, sessions[1]), Talker(one, sessions[2])]
 
-    def all_go_on() -> None:
+    def all_continue() -> None:
         assert states(two) == {"one": "live", "two": "live"}
         for talker in talkers:
             talker.go_on()
@@ -45,18 +45,18 @@ def test_nodes_are_upgraded_one_by_one_and_back(nodes: Nodes, newer: dict[str, s
         assert row is not None
         return int(row[0])
 
-    all_go_on()
+    all_continue()
     assert schema() == 1
     one.exchange(newer)
-    all_go_on()
+    all_continue()
     assert schema() == 2  # what the old node may use is not removed yet
     one.exchange({})
-    all_go_on()
+    all_continue()
     assert schema() == 2
     one.exchange(newer)
-    all_go_on()
+    all_continue()
     two.exchange(newer)
-    all_go_on()
+    all_continue()
     assert schema() == 3
     for session, talker in zip(sessions, talkers, strict=True):
         check(two, session, talker)

@@ -112,11 +112,11 @@ def test_a_client_in_a_notebook_may_start_a_sandbox(place: Place) -> None:
 
 
 def test_wrong_usage_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequest, match="give `sandbox`, too"):
+    with pytest.raises(InvalidRequest, match="pass `sandbox` as well"):
         SandboxAgent.start(name="x")
-    with pytest.raises(InvalidRequest, match="leave it out, or `sandbox`"):
+    with pytest.raises(InvalidRequest, match="it cannot be combined with `sandbox`"):
         SandboxAgent.start(sandbox=LocalProvider(tmp_path), data_dir=tmp_path)
-    with pytest.raises(InvalidRequest, match="comes from start"):
+    with pytest.raises(InvalidRequest, match="only a client from start"):
         SandboxAgent.connect("http://127.0.0.1:1").kill()
     with (
         pytest.raises((InvalidRequest, ClientError), match="1 to 64 characters"),

@@ -1,6 +1,6 @@
 """Requests that no proper client sends: malformed bodies, made-up ids, and clients that ask much and read nothing.
 
-None of them may be answered with a failure of ours, wait for ever, or keep others from working.
+None of them may cause an internal error, wait forever, or keep others from working.
 """
 
 from __future__ import annotations

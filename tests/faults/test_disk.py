@@ -275,9 +275,9 @@ def wal_cut(data: Path) -> None:
 @pytest.mark.parametrize(
     "take_away, words",
     [
-        (removed, "log.db was removed while the daemon has it open"),
-        (emptied, "log.db was changed by another program while the daemon has it open"),
-        (wal_cut, "log.db-wal was cut while the daemon has it open"),
+        (removed, "log.db was removed while the daemon had it open"),
+        (emptied, "log.db was changed by another program while the daemon had it open"),
+        (wal_cut, "log.db-wal was truncated while the daemon had it open"),
     ],
 )
 def test_a_deleted_log_is_reported_by_every_response(

@@ -101,7 +101,7 @@ def test_a_crash_ends_the_turn_at_once_and_keeps_the_session(client: Client, cod
 
 
 def test_a_crash_ends_the_turn_though_a_stranger_holds_the_agents_output(tmp_path: Path) -> None:
-    """As a program does that it was handed to: one that ran before, and is none of ours."""
+    """As a program may that was handed the pipe: one that was running before, and is not ours."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         session = client.create()
         with client.follow(session) as reader:
@@ -173,7 +173,7 @@ def test_a_message_for_an_agent_that_died_just_now_goes_to_the_next_one(client: 
 
 
 def test_an_agent_that_dies_while_its_turn_is_written_down_has_not_crashed_in_it(client: Client) -> None:
-    """It never heard of the turn: the next process does. Another writer holds the log, so that writing takes long."""
+    """It never received the turn: the next process does. Another writer holds the log, so that writing takes long."""
     session, agent = new_agent(client)
     client.turn(session, "hello")
     before = len(client.events(session))
@@ -260,7 +260,7 @@ def orphans(reader: Reader) -> list[int]:
     [text] = texts(reader.until_type("turn.ended"))
     pids = [int(pid) for pid in re.findall(r"- \w+ (\d+)", text)]
     assert len(pids) == 4
-    # Until each has become what it is to be, it looks like the agent that forked it.
+    # Until each has finished starting, it looks like the agent that forked it.
     wait_until(lambda: {Path(f"/proc/{pid}/comm").read_text() for pid in pids} == {"sleep\n"})
     return pids
 

@@ -83,7 +83,7 @@ def test_a_reader_that_stops_reading_gets_everything_later_and_slows_nobody(
 @pytest.mark.parametrize("query", ["", "?include_raw=true"])
 @pytest.mark.parametrize("prompt", ["flood 20000 200", "bigline 12m"])
 def test_a_reader_that_does_not_read_costs_next_to_nothing(tmp_path: Path, prompt: str, query: str) -> None:
-    """The second lot of them: what threads, caches and the allocator take once was taken by the first."""
+    """Measured with a second batch: the first one has paid for threads, caches and the allocator."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         session = client.create()
         client.turn(session, prompt)

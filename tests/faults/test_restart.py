@@ -200,7 +200,7 @@ def test_sessions_stay_ended_or_deleted_after_a_restart(daemon: Daemon, client: 
 
 
 def test_a_session_whose_creation_was_cut_in_the_middle_is_a_session(daemon: Daemon, client: Client) -> None:
-    """Killed when it was written down and before its first event was, as an older daemon could be. It begins when it is used."""
+    """Killed after the session was recorded and before its first event was, as an older daemon could be. It begins when it is used."""
     daemon.stop()
     store = SqliteStore(daemon.data_dir / "log.db")
     settings = Settings(str(daemon.work_dir), "build")
@@ -247,7 +247,7 @@ def test_what_waited_for_an_answer_is_rejected_with_a_reason(
 
 @pytest.mark.parametrize("who", ["daemon", "agent"])
 def test_a_tool_that_ran_before_the_crash_is_not_run_again(daemon: Daemon, client: Client, who: str) -> None:
-    """Killed between the deed and its record: the call has a failed result, and nothing is done twice."""
+    """Killed between the action and its record: the call has a failed result, and nothing is done twice."""
     session = client.create(permissionMode="bypass")
     deed = daemon.work_dir / "mock-late.txt"
     with client.follow(session) as reader:

@@ -21,7 +21,7 @@ def refused(daemon: Daemon) -> str:
     return stderr
 
 
-def test_it_refuses_to_start_without_a_word_about_the_token(tmp_path: Path) -> None:
+def test_it_refuses_to_start_without_a_setting_for_the_token(tmp_path: Path) -> None:
     stderr = refused(Daemon(tmp_path / "data", "--log-level", "warning"))
     assert "refusing to start without a token" in stderr
     for way_out in ("--token-file", "--token", "SANDBOX_AGENT_TOKEN", "--no-token"):
@@ -104,7 +104,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     assert "--port 0" in stderr
 
 
-def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+def test_an_impossible_data_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     impossible = str(tmp_path / "file" / "data")
     assert impossible in refused(Daemon(tmp_path / "data", "--no-token", "--data-dir", impossible))

@@ -100,7 +100,7 @@ def test_a_dead_sandbox_is_replaced_and_goes_on_with_its_queue(new_fleet: NewFle
 
     wait_until(lambda: stop_reasons(events()) == ["outcome_unknown", "end_turn"])
     assert fleet.pid("s-demo") != died
-    # One that was stopped on purpose stays away until somebody needs it.
+    # One that was stopped on purpose stays away until someone needs it.
     assert fleet.cli("stop", "s-demo").returncode == 0
     listed = fleet.cli("list", "--json").stdout
     assert '"stopped"' in listed
@@ -147,7 +147,7 @@ def test_files_stay_until_they_are_removed_which_asks(new_fleet: NewFleet) -> No
     assert fleet.cli("remove", "two", "--yes").returncode == 1
     assert fleet.cli("remove", "one", "--yes").returncode == 0
     assert fleet.names() == ["fleet"]
-    # Its sessions can be read, and nobody can continue them.
+    # Its sessions can be read, but not continued.
     assert fleet.http.get("/v1/sessions/demo").json()["node"] == "one"
     message = fleet.http.post("/v1/sessions/demo/messages", json={"message": "hello"})
     assert refusal(message) == (503, "unavailable")

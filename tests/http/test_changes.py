@@ -30,7 +30,7 @@ def shown(client: Client, session: str) -> Any:
     return done(client.get(f"/v1/sessions/{session}/changes"))
 
 
-def test_changes_are_shown_given_back_and_taken_back(client: Client, work: Path) -> None:
+def test_changes_are_shown_reverted_and_undone(client: Client, work: Path) -> None:
     session = client.create(directory=str(work))
     before = shown(client, session)
     assert (before["source"], before["files"], before["canUndo"]) == ("snapshot", [], False)
@@ -59,7 +59,7 @@ def test_changes_are_shown_given_back_and_taken_back(client: Client, work: Path)
         assert refusal(client.post(f"{path}/revert", body)) == (400, "invalid_request")
 
 
-def test_nothing_is_given_back_while_a_turn_runs(client: Client, work: Path) -> None:
+def test_nothing_is_reverted_while_a_turn_runs(client: Client, work: Path) -> None:
     session = client.create(directory=str(work))
     (work / "a.txt").write_text("changed\n")
     client.send(session, "slow 60")

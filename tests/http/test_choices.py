@@ -81,10 +81,10 @@ UNUSED = [
     ("amp", {"agentMode": "no-such"}, "mode_not_supported", "Amp has no mode no-such; it has build, smart"),
     ("amp", {"agentMode": "ultra"}, "mode_not_supported", "Amp has no mode ultra; it has build, smart"),
     ("pi", {"model": "acme/no-such"}, "invalid_request", "Pi has no model acme/no-such"),
-    ("pi", {"variant": "max"}, "invalid_request", "Pi has no variant max of this model"),
+    ("pi", {"variant": "max"}, "invalid_request", "Pi has no variant max for this model"),
     ("pi", {"agentMode": "no-such"}, "mode_not_supported", "Pi has no mode no-such; it has default"),
     ("toy", {"model": "huge"}, "invalid_request", "toy (ACP) has no model huge"),
-    ("toy", {"variant": "max"}, "invalid_request", "toy (ACP) has no variant max of this model"),
+    ("toy", {"variant": "max"}, "invalid_request", "toy (ACP) has no variant max for this model"),
     ("toy", {"agentMode": "no-such"}, "mode_not_supported", "toy (ACP) has no mode no-such; it has build"),
     ("bare", {"model": "big"}, "invalid_request", "bare (ACP) has no model big"),
 ]

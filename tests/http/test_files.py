@@ -404,7 +404,7 @@ def test_a_reader_that_leaves_frees_its_watch(fs: Bound) -> None:
 
 
 @pytest.mark.parametrize("flags", [("--max-upload", "much"), ("--fs-root", "/no/such/folder")])
-def test_a_setting_that_cannot_be_is_refused_at_the_start(tmp_path: Path, flags: tuple[str, str]) -> None:
+def test_an_impossible_setting_is_refused_at_the_start(tmp_path: Path, flags: tuple[str, str]) -> None:
     daemon = Daemon(tmp_path / "data", "--no-token", *flags)
     daemon.launch()
     assert daemon.ended() != 0

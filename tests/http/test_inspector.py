@@ -24,7 +24,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def stranger(locked: Daemon) -> Iterator[Client]:
-    """Somebody without the token."""
+    """A client without the token."""
     with client_of(locked) as client:
         yield client
 

@@ -90,7 +90,7 @@ def test_a_program_without_a_download_is_used_even_without_a_version(start: Star
         assert answer == {"alreadyInstalled": True, "version": None, "path": str(own), "source": "path"}
 
 
-def test_a_client_that_accepts_a_stream_sees_it_come(site: Site, start: Start, tmp_path: Path) -> None:
+def test_a_client_that_accepts_a_stream_sees_the_progress(site: Site, start: Start, tmp_path: Path) -> None:
     file = publish_claude(site, "2.1.325", program("2.1.325"), BUILD)
     size = len(file.body)
     result = {

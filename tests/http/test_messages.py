@@ -20,7 +20,7 @@ from tests.daemons import (
     types,
     wait_until,
 )
-from tests.runtime.paper import Paper
+from tests.runtime.recording_outlet import RecordingOutlet
 
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.runtime.channel import Channel, frame_of
@@ -126,14 +126,14 @@ def test_a_stream_is_not_ended_by_what_an_agent_says(content: dict[str, str]) ->
     bodies = [row.body for row in end.stamp(scribe.drafts, 0, b"x", b"now")[0]]
 
     async def streamed() -> list[int]:
-        channel, paper = Channel(0), Paper()
+        channel, outlet = Channel(0), RecordingOutlet()
         reading = Reading(MemoryStore())
-        running = asyncio.create_task(TurnFollowing(reading, channel, "s", 0, "turn_1").run(paper))
+        running = asyncio.create_task(TurnFollowing(reading, channel, "s", 0, "turn_1").run(outlet))
         await asyncio.sleep(0)
         for number, body in enumerate(bodies, start=1):
             channel.publish([(number, frame_of(number, body))])
         await running
-        return paper.numbers
+        return outlet.numbers
 
     assert asyncio.run(streamed()) == list(range(1, len(bodies) + 1))
 

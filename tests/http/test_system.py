@@ -28,7 +28,7 @@ def test_a_daemon_that_takes_work_is_ready(client: Client) -> None:
     assert done(client.get("/v1/ready")) == {"status": "ready"}
 
 
-def test_figures_are_prometheus_text(client: Client) -> None:
+def test_metrics_are_prometheus_text(client: Client) -> None:
     session = client.create()
     client.turn(session, "hi")
     with client.follow(session) as reader:

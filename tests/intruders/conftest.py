@@ -25,6 +25,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def client(daemon: Daemon) -> Iterator[Client]:
-    """Somebody who knows the token."""
+    """A client that knows the token."""
     with client_of(daemon, TOKEN) as client:
         yield client

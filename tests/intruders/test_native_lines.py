@@ -90,9 +90,7 @@ def test_what_the_mock_says_outside_of_a_turn_is_not_understood() -> None:
 def test_json_that_is_too_deep_to_be_written_is_reported_and_the_turn_continues(
     client: Client, depth: int
 ) -> None:
-    """Somewhere below a thousand there is a depth that can be read and cannot be written again, and before it one that can be
-    written and not be read by a client.
-    """
+    """Some depths below a thousand can be read but not written again, and some can be written but not read by a client."""
     client.expects_unparsed = True
     session = client.create()
     with client.follow(session) as reader:

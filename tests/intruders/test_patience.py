@@ -69,7 +69,7 @@ def test_a_head_must_be_complete_in_time(impatient_daemon: Daemon, begun: bytes)
     with connection(impatient_daemon, begun) as connected:
         answer = rest(connected)
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"the head of the request did not arrive within 1 seconds" in answer
+    assert b"the headers of the request did not arrive within 1 seconds" in answer
 
 
 def test_a_head_that_comes_byte_by_byte_gets_no_more_time(impatient_daemon: Daemon) -> None:
@@ -97,7 +97,7 @@ def test_a_body_must_not_pause(impatient_daemon: Daemon, token: str) -> None:
     with connection(impatient_daemon, an_upload(impatient_daemon, token, 100) + b'{"agent"') as connected:
         answer = rest(connected)
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"no more of the body arrived within 0.6 seconds" in answer
+    assert b"the rest of the body did not arrive within 0.6 seconds" in answer
 
 
 def test_a_body_may_take_as_long_as_it_goes_on(impatient_daemon: Daemon, token: str) -> None:

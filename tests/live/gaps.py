@@ -225,7 +225,7 @@ def conversation_is_gone_with_the_idle_agent(live: Live) -> None:
     started = list(marked_processes(mark))
     kill(agent_process(mark))
     assert all(wait_for_end(pid, 5) for pid in started)
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
 
 
 def conversation_is_gone_with_the_busy_agent(live: Live) -> None:
@@ -236,7 +236,7 @@ def conversation_is_gone_with_the_busy_agent(live: Live) -> None:
     kill(agent_process(mark))
     turn = session.finish(turn_id)
     assert (turn.stop_reason, [error.code for error in turn.errors]) == ("error", ["agent_process_exited"])
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
 
 
 def conversation_is_gone_with_the_waiting_agent(live: Live) -> None:
@@ -250,7 +250,7 @@ def conversation_is_gone_with_the_waiting_agent(live: Live) -> None:
     resolved = turn.data(PermissionResolved)
     assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     assert [error.code for error in turn.errors] == ["agent_process_exited"]
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
 
@@ -262,7 +262,7 @@ def conversation_is_gone_with_the_daemon(live: Live) -> None:
     kill_and_restart(live.daemon, mark)
     turn = session.finish(turn_id)
     assert (turn.stop_reason, turn.errors) == ("outcome_unknown", [])
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
 
 
 def conversation_is_gone_with_the_daemon_of_a_command(live: Live) -> None:
@@ -272,7 +272,7 @@ def conversation_is_gone_with_the_daemon_of_a_command(live: Live) -> None:
     turn_id = live.begin_deed(session)
     kill_and_restart(live.daemon, mark)
     assert session.finish(turn_id).stop_reason == "outcome_unknown"
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
     assert (live.workspace / "deeds.txt").read_text() == "ran\n"
 
 
@@ -287,11 +287,11 @@ def conversation_is_gone_with_the_waiting_daemon(live: Live) -> None:
     assert turn.stop_reason == "outcome_unknown"
     resolved = turn.data(PermissionResolved)
     assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
-    _goes_on_only_afresh(live, session)
+    _continues_only_with_fresh(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
 
-def _goes_on_only_afresh(live: Live, session: Session) -> None:
+def _continues_only_with_fresh(live: Live, session: Session) -> None:
     """The next message is refused, unless it agrees to start without the earlier conversation."""
     native_id = session.info["nativeSessionId"]
     prompt = live.echo("What is the secret word?")

@@ -488,7 +488,7 @@ def test_accepts_several_choices_for_one_question(live: Live) -> None:
 
 
 @feature("question_rejected")
-def test_goes_on_when_a_question_is_rejected(live: Live) -> None:
+def test_continues_when_a_question_is_rejected(live: Live) -> None:
     session = live.session()
     turn_id = session.send(live.say("question", "", QUESTION_WORDS))
     session.reject(session.question(turn_id))
@@ -853,7 +853,7 @@ def test_reports_within_a_second_that_the_agent_died(live: Live) -> None:
     assert [(error.code, (error.details or {}).get("signal")) for error in turn.errors] == [
         ("agent_process_exited", "SIGKILL")
     ]
-    _goes_on(live, session)
+    _continues(live, session)
 
 
 @feature("agent_killed_pending")
@@ -865,9 +865,9 @@ def test_rejects_a_permission_whose_agent_died(live: Live) -> None:
     permission = session.permission(turn_id)
     kill(agent_process(mark))
     turn = session.finish(turn_id)
-    _is_rejected_for_ever(session, permission, turn)
+    _stays_rejected(session, permission, turn)
     assert [error.code for error in turn.errors] == ["agent_process_exited"]
-    _goes_on(live, session)
+    _continues(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
 
@@ -881,7 +881,7 @@ def test_resumes_after_the_daemon_died(live: Live, own_daemon: DaemonProcess) ->
     kill_and_restart(own_daemon, mark)
     turn = session.finish(turn_id)
     assert (turn.stop_reason, turn.errors) == ("outcome_unknown", [])
-    _goes_on(live, session)
+    _continues(live, session)
     assert session.info["nativeSessionId"] == native_id
 
 
@@ -908,7 +908,7 @@ def test_does_not_repeat_a_command_whose_daemon_died(live: Live, own_daemon: Dae
     turn = session.finish(turn_id)
     assert turn.stop_reason == "outcome_unknown"
     assert [item.status for item in turn.items if item.kind == "tool_result"] == ["failed"]
-    _goes_on(live, session)
+    _continues(live, session)
     assert (live.workspace / "deeds.txt").read_text() == "ran\n"
 
 
@@ -922,18 +922,18 @@ def test_rejects_a_permission_whose_daemon_died(live: Live, own_daemon: DaemonPr
     kill_and_restart(own_daemon, mark)
     turn = session.finish(turn_id)
     assert turn.stop_reason == "outcome_unknown"
-    _is_rejected_for_ever(session, permission, turn)
-    _goes_on(live, session)
+    _stays_rejected(session, permission, turn)
+    _continues(live, session)
     assert not (live.workspace / "pending.txt").exists()
 
 
-def _goes_on(live: Live, session: Session) -> None:
+def _continues(live: Live, session: Session) -> None:
     """The next message continues the agent's own conversation; an unfinished turn may or may not count."""
     turn = session.run(live.echo("What is the secret word?"))
     assert live.knows(turn, "plum", 2) or live.knows(turn, "plum", 3), turn.text
 
 
-def _is_rejected_for_ever(session: Session, permission: PermissionRequested, turn: Turn) -> None:
+def _stays_rejected(session: Session, permission: PermissionRequested, turn: Turn) -> None:
     resolved = turn.data(PermissionResolved)
     assert [(each.permission_id, each.status) for each in resolved] == [(permission.permission_id, "reject")]
     with pytest.raises(Refused) as refused:

@@ -34,7 +34,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: Scripte
     return Live(TRIED[request.param], daemon, scripted_model, workspace)
 
 
-@pytest.mark.door("MCP", "a real agent calls another")
+@pytest.mark.door("MCP", "delegation, with a real agent")
 def test_an_agent_runs_another_and_gets_its_text(live: Live) -> None:
     servers = {"agents": {"command": "sandbox-agent", "args": ["mcp"]}}
     session = live.session(permissionMode="bypass", mcp=servers)

@@ -49,7 +49,7 @@ SAMPLE = frozenset({"text", "file_change", "permission_once"})
 NO_QUESTIONS = "it offers its model no tool for questions over ACP"
 NO_PLANS = "it offers its model no tool to leave plan mode: the plan is a message"
 LATE_USAGE = "it reports what it has spent when the turn is over: the next message is refused"
-NO_SKILLS = "the protocol has none: the first message of a session tells the agent of them"
+NO_SKILLS = "the protocol has none: the first message of a session tells the agent about them"
 RETRIES = (
     "it reports the failure after five more tries without any message, which take over a minute; "
     "a cancel or `turnTimeoutMs` ends such a turn earlier"
@@ -88,7 +88,7 @@ ACP_PROGRAMS = {
             "question_rejected": NO_QUESTIONS,
             "plan_approved": NO_PLANS,
             "plan_rejected": NO_PLANS,
-            "subagent": "it shows nothing of a sub-agent and does not pass on its requests: the turn waits until it is cancelled",
+            "subagent": "it does not show a sub-agent's work and does not pass on its requests: the turn waits until it is cancelled",
             "error_cut": RETRIES,
             "budget": LATE_USAGE,
         },

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.runtime.inside import become, create, data_of, running, turn, until_turn_ends
+from tests.runtime.inside import create, data_of, running, turn, until_turn_ends, wait_until
 
 from sandbox_agent.errors import (
     Conflict,
@@ -224,7 +224,7 @@ def test_a_second_answer_conflicts_and_an_unknown_request_is_not_found(tmp_path:
             await create(daemon)
             sent = await send_message(daemon, SendMessage("s", "permission words"))
             end = await daemon.sessions.end("s")
-            await become(lambda: end.view is not None and bool(end.view.pending))
+            await wait_until(lambda: end.view is not None and bool(end.view.pending))
             [asked] = (await permissions(daemon, ONE)).permissions
             answers = [
                 ReplyPermission("s", asked.permission_id, word) for word in ("once", "reject", "always")
@@ -249,7 +249,7 @@ def test_a_question_that_a_cancel_withdrew_cannot_be_answered(tmp_path: Path) ->
             await create(daemon)
             await send_message(daemon, SendMessage("s", "question"))
             end = await daemon.sessions.end("s")
-            await become(lambda: end.view is not None and bool(end.view.pending))
+            await wait_until(lambda: end.view is not None and bool(end.view.pending))
             [asked] = (await questions(daemon, ONE)).questions
             await cancel(daemon, ONE)
             assert (await get(daemon, ONE)).state == "idle"

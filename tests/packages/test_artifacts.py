@@ -92,7 +92,7 @@ def test_the_checksums_cover_every_file(release: Release) -> None:
     assert named == {file.name for file in release.dist.iterdir()} - {"SHA256SUMS"}
 
 
-def test_every_artefact_names_the_version(release: Release) -> None:
+def test_every_artifact_names_the_version(release: Release) -> None:
     with zipfile.ZipFile(release.file("*.whl")) as wheel:
         assert f"Version: {VERSION}\n" in wheel.read(f"sandbox_agentd-{VERSION}.dist-info/METADATA").decode()
         assert PAGE in wheel.namelist()

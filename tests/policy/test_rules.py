@@ -144,7 +144,7 @@ def test_an_allow_matches_the_whole_command(pattern: str, command: str, expected
     assert effect(Rules((PolicyRule("allow", command=pattern),)), running(command)) == expected
 
 
-def test_a_command_that_the_agent_does_not_tell_is_asked_where_commands_are_denied() -> None:
+def test_a_command_that_the_agent_does_not_report_is_asked_where_commands_are_denied() -> None:
     assert effect(Rules((DENY_RM,)), running(None)) == "ask"
     assert effect(Rules((ALLOW_GIT,)), running(None)) is None
 

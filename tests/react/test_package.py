@@ -47,7 +47,7 @@ def test_the_package_has_the_daemons_version() -> None:
 
 
 def test_the_lock_file_names_no_address() -> None:
-    """`npm run lock` takes out what npm writes."""
+    """`npm run lock` removes the addresses that npm writes."""
     assert re.findall(r"https?://.*", (PACKAGE / "package-lock.json").read_text()) == []
 
 

@@ -1,6 +1,6 @@
 """An agent that asks for permission through a helper program, to test the listener. Each line of stdin is a call.
 
-`{"tool", "input"}` runs the program and tells its exit code and what it wrote to stderr; any other line is repeated.
+`{"tool", "input"}` runs the program and reports its exit code and stderr; any other line is repeated.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemons import PAUSE, SECONDS
-from tests.runtime.paper import followed
+from tests.runtime.recording_outlet import followed
 
 from sandbox_agent.agents.base import Agent
 from sandbox_agent.config import Config
@@ -43,7 +43,7 @@ async def create(daemon: Daemon, session_id: str = "s", agent: str = "mock") -> 
 
 
 async def turn(daemon: Daemon, text: str, session_id: str = "s") -> str:
-    """A whole turn; all that was streamed of it."""
+    """Run a whole turn. Returns everything that was streamed."""
     before = (await daemon.sessions.show(session_id)).event_count
     accepted = await accept(daemon, SendMessage(session_id, text))
     return await until_turn_ends(daemon, accepted.turn_id, before, session_id)
@@ -52,9 +52,9 @@ async def turn(daemon: Daemon, text: str, session_id: str = "s") -> str:
 async def until_turn_ends(daemon: Daemon, turn_id: str, after: int = 0, session_id: str = "s") -> str:
     end = await daemon.sessions.end(session_id)
     following = TurnFollowing(daemon.log, end.channel, session_id, after, turn_id)
-    async with followed(following) as paper:
-        await paper.until(lambda: b'"type":"turn.ended"' in paper.text)
-    return paper.text.decode()
+    async with followed(following) as outlet:
+        await outlet.until(lambda: b'"type":"turn.ended"' in outlet.text)
+    return outlet.text.decode()
 
 
 async def data_of(daemon: Daemon, session_id: str = "s") -> list[EventData]:
@@ -62,7 +62,7 @@ async def data_of(daemon: Daemon, session_id: str = "s") -> list[EventData]:
     return [decode_event(row.body).data for row in await daemon.log.read(session_id, 0)]
 
 
-async def become(holds: Callable[[], bool]) -> None:
+async def wait_until(holds: Callable[[], bool]) -> None:
     """Poll until this is true."""
     async with asyncio.timeout(SECONDS):
         while not holds():

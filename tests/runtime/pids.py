@@ -31,7 +31,7 @@ class Pids:
             os.close(descriptor)
 
     def alive(self, seconds: float = 0.0) -> list[int]:
-        """Those that still live after waiting so long for their end."""
+        """The processes still alive after waiting this long for them to end."""
         deadline = time.monotonic() + seconds
         living = []
         for pid, descriptor in self._open.items():

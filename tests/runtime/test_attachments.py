@@ -34,7 +34,7 @@ SPACE = 1 << 20
 
 @pytest.fixture
 def little_space() -> Iterator[None]:
-    """No file of this process may be larger: writing on fails as it does on a full disk."""
+    """Limit the size of files of this process: further writes fail as on a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (SPACE, limits[1]))
@@ -85,7 +85,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
     assert modes == [0o600, 0o700]
 
 
-# -- from one life to the next ------------------------------------------------------------------
+# -- across restarts -----------------------------------------------------------------------------
 
 
 def test_what_no_record_names_is_swept(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_files_of_a_deleted_session_are_swept_by_the_next_daemon(tmp_path: Path)
 def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though nothing of that one could be removed."""
+    """Even if none of its files could be removed."""
     monkeypatch.setattr(shutil, "rmtree", lambda *args, **options: None)
 
     async def scenario() -> None:
@@ -179,7 +179,7 @@ def test_an_invalid_folder_name_removes_nothing(tmp_path: Path, name: str) -> No
 
 
 class SlowDisk:
-    """Every file waits at its end until the event loop, which must not wait with it, lets it through."""
+    """Every write waits at its end until the event loop, which must not block meanwhile, releases it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached = asyncio.Event()
@@ -195,7 +195,7 @@ class SlowDisk:
         return True
 
     async def let_through(self, *others: Awaitable[object]) -> None:
-        """Do something else while the disk works, then let it get ready."""
+        """Do something else while the disk is busy, then release it."""
         await asyncio.wait_for(self.reached.wait(), SECONDS)
         for other in others:
             await other
@@ -255,7 +255,7 @@ def test_an_agents_image_is_written_off_the_event_loop_before_its_event(
 
 
 async def bodies(daemon: Daemon) -> bytes:
-    """All that the store holds of the session's events."""
+    """The stored bodies of the session's events."""
     store = daemon.log.store
     return b"".join(row.body for row in await asyncio.to_thread(lambda: store.read("s", 0, 1000, 1 << 20)))
 

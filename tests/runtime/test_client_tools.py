@@ -22,7 +22,7 @@ from sandbox_agent.session.inputs import Input, ToolCalled, ToolGivenUp
 TOOLS = (Tool("look", "Look something up.", {"type": "object", "properties": {"at": {"type": "string"}}}),)
 
 
-class Desk:
+class ToolSocket:
     """A socket with tools, and the inputs that the session gets through it."""
 
     def __init__(self, tools: ClientTools, server: McpServer, inputs: asyncio.Queue[Input]) -> None:
@@ -55,24 +55,24 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(timeout_ms: int | None = None) -> AsyncIterator[Desk]:
+async def tool_socket(timeout_ms: int | None = None) -> AsyncIterator[ToolSocket]:
     inputs: asyncio.Queue[Input] = asyncio.Queue()
     tools = ClientTools(TOOLS, timeout_ms, 1, inputs.put_nowait)
-    here = Desk(tools, await tools.open("test"), inputs)
+    socket = ToolSocket(tools, await tools.open("test"), inputs)
     try:
-        yield here
+        yield socket
     finally:
         tools.close()
-        await here.disconnect()
+        await socket.disconnect()
 
 
 def test_a_call_gets_its_outcome() -> None:
     async def run() -> None:
-        async with desk() as here:
-            reader, _ = await here.ask(arguments={"at": "x"})
-            call = await here.called()
+        async with tool_socket() as socket:
+            reader, _ = await socket.ask(arguments={"at": "x"})
+            call = await socket.called()
             assert (call.name, call.arguments) == ("look", {"at": "x"})
-            here.tools.give(call.key, ToolOutcome("found"))
+            socket.tools.give(call.key, ToolOutcome("found"))
             assert json.loads(await reader.readline()) == {"output": "found"}
 
     asyncio.run(run())
@@ -80,12 +80,12 @@ def test_a_call_gets_its_outcome() -> None:
 
 def test_only_the_owner_can_enter_and_nothing_secret_is_on_the_command_line() -> None:
     async def run() -> None:
-        async with desk() as here:
-            assert stat.S_IMODE(here.folder.stat().st_mode) == 0o700
+        async with tool_socket() as socket:
+            assert stat.S_IMODE(socket.folder.stat().st_mode) == 0o700
             for name in ("secret", "tools.json"):
-                assert stat.S_IMODE((here.folder / name).stat().st_mode) == 0o600
-            assert here.tools.secret not in " ".join(here.server.args) + str(here.server.env)
-        assert not here.folder.exists()
+                assert stat.S_IMODE((socket.folder / name).stat().st_mode) == 0o600
+            assert socket.tools.secret not in " ".join(socket.server.args) + str(socket.server.env)
+        assert not socket.folder.exists()
 
     asyncio.run(run())
 
@@ -96,11 +96,11 @@ def test_only_the_owner_can_enter_and_nothing_secret_is_on_the_command_line() ->
 )
 def test_a_stranger_gets_no_answer(line: bytes) -> None:
     async def run() -> None:
-        async with desk() as here:
-            reader, writer = await here.connect()
+        async with tool_socket() as socket:
+            reader, writer = await socket.connect()
             writer.write(line)
             assert await asyncio.wait_for(reader.read(), 10) == b""
-            assert here.inputs.empty()
+            assert socket.inputs.empty()
 
     asyncio.run(run())
 
@@ -116,12 +116,12 @@ def test_a_stranger_gets_no_answer(line: bytes) -> None:
 )
 def test_a_call_that_no_client_should_see_fails(request_: dict[str, Any], reason: str) -> None:
     async def run() -> None:
-        async with desk() as here:
-            reader, _ = await here.ask(**request_)
+        async with tool_socket() as socket:
+            reader, _ = await socket.ask(**request_)
             outcome = json.loads(await asyncio.wait_for(reader.readline(), 10))
             assert outcome["failed"]
             assert reason in outcome["output"]
-            assert here.inputs.empty()
+            assert socket.inputs.empty()
 
     asyncio.run(run())
 
@@ -130,11 +130,11 @@ def test_more_calls_than_may_wait_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_tools, "MAX_CALLS", 2)
 
     async def run() -> None:
-        async with desk() as here:
+        async with tool_socket() as socket:
             for _ in range(2):
-                await here.ask(arguments={})
-                await here.called()
-            reader, _ = await here.ask(arguments={})
+                await socket.ask(arguments={})
+                await socket.called()
+            reader, _ = await socket.ask(arguments={})
             assert "2 calls already wait" in (await asyncio.wait_for(reader.readline(), 10)).decode()
 
     asyncio.run(run())
@@ -142,30 +142,30 @@ def test_more_calls_than_may_wait_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_agent_that_hangs_up_takes_its_call_back() -> None:
     async def run() -> None:
-        async with desk() as here:
-            _, writer = await here.ask(arguments={})
-            call = await here.called()
+        async with tool_socket() as socket:
+            _, writer = await socket.ask(arguments={})
+            call = await socket.called()
             writer.close()
-            news = await asyncio.wait_for(here.inputs.get(), 10)
+            news = await asyncio.wait_for(socket.inputs.get(), 10)
             assert isinstance(news, ToolGivenUp)
             assert (news.key, news.why) == (call.key, "the agent no longer waits for the result")
-            assert here.tools.calls == {}
+            assert socket.tools.calls == {}
 
     asyncio.run(run())
 
 
 def test_the_server_answers_mcp_and_reports_progress_while_it_waits() -> None:
     async def run() -> None:
-        async with desk() as here:
-            assert here.server.command is not None
+        async with tool_socket() as socket:
+            assert socket.server.command is not None
             server = await asyncio.create_subprocess_exec(
-                here.server.command,
+                socket.server.command,
                 "-c",
                 # The same script, but impatient.
                 "import runpy, sys; sys.argv = sys.argv[1:]; import threading; wait = threading.Event.wait; "
                 "threading.Event.wait = lambda self, timeout=None: wait(self, timeout and min(timeout, 0.05)); "
                 "runpy.run_path(sys.argv[0], run_name='__main__')",
-                *here.server.args[2:],
+                *socket.server.args[2:],
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
             )
@@ -190,9 +190,9 @@ def test_the_server_answers_mcp_and_reports_progress_while_it_waits() -> None:
             send("nonsense")
             assert (await message())["error"]["code"] == -32601
             send("tools/call", name="look", arguments={"at": "x"}, _meta={"progressToken": 7})
-            call = await here.called()
+            call = await socket.called()
             assert (await message())["params"]["progressToken"] == 7
-            here.tools.give(call.key, ToolOutcome("no luck", failed=True))
+            socket.tools.give(call.key, ToolOutcome("no luck", failed=True))
             while "result" not in (last := await message()):
                 pass
             assert last["result"] == {"content": [{"type": "text", "text": "no luck"}], "isError": True}

@@ -7,15 +7,14 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import uvloop
-from tests.daemons import SECONDS
+from tests.runtime.conftest import Run
 
 from sandbox_agent.agents.amp import delegate as program
 from sandbox_agent.agents.frames import DelegateAsk, DelegateReply, InFrame
@@ -27,20 +26,6 @@ from sandbox_agent.runtime.private_folder import remove_leftovers
 from sandbox_agent.runtime.process import Exit
 
 AGENT = Path(__file__).with_name("delegating_agent.py")
-
-Body = Callable[[], Coroutine[Any, Any, None]]
-
-
-@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
-def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
-    """Runs a test on each kind of loop."""
-    factory = uvloop.new_event_loop if request.param == "uvloop" else None
-
-    def run(body: Body) -> None:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(asyncio.wait_for(body(), SECONDS))
-
-    return run
 
 
 class Talk:
@@ -87,7 +72,7 @@ def facts(tool: str, given: object) -> dict[str, object]:
     return {"tool": tool, "tool_use_id": "call-1", "thread": None, "input": given}
 
 
-def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Callable[[Body], None]) -> None:
+def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, _):
             agent.write({"tool": "Bash", "input": {"cmd": "ls"}})
@@ -98,7 +83,7 @@ def test_a_question_is_a_frame_and_an_allowance_lets_the_tool_run(run: Callable[
     run(body)
 
 
-def test_a_rejection_tells_the_agent_why(run: Callable[[Body], None]) -> None:
+def test_a_rejection_tells_the_agent_why(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, _):
             agent.write({"tool": "Bash", "input": {"cmd": "rm -r /"}})
@@ -110,7 +95,7 @@ def test_a_rejection_tells_the_agent_why(run: Callable[[Body], None]) -> None:
     run(body)
 
 
-def test_questions_at_the_same_time_get_their_own_answers(run: Callable[[Body], None]) -> None:
+def test_questions_at_the_same_time_get_their_own_answers(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, _):
             agent.write({"tool": "first", "input": 1}, {"tool": "second", "input": 2})
@@ -124,7 +109,7 @@ def test_questions_at_the_same_time_get_their_own_answers(run: Callable[[Body], 
     run(body)
 
 
-def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
+def test_an_input_of_many_megabytes_passes(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, _):
             given = {"content": "x" * (8 << 20)}
@@ -136,7 +121,7 @@ def test_an_input_of_many_megabytes_passes(run: Callable[[Body], None]) -> None:
     run(body)
 
 
-def test_only_other_frames_than_replies_go_to_the_agent(run: Callable[[Body], None]) -> None:
+def test_only_other_frames_than_replies_go_to_the_agent(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, _):
             prompt = {"type": "user", "message": {"content": [{"text": '{"type":"delegate_reply"}'}]}}
@@ -146,7 +131,7 @@ def test_only_other_frames_than_replies_go_to_the_agent(run: Callable[[Body], No
     run(body)
 
 
-def test_a_question_is_passed_on_unchanged_with_an_id(run: Callable[[Body], None]) -> None:
+def test_a_question_is_passed_on_unchanged_with_an_id(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, path):
             for number, line in enumerate((b'{"type":"result","id":"mine"}', b"what?"), 1):
@@ -161,7 +146,7 @@ def test_a_question_is_passed_on_unchanged_with_an_id(run: Callable[[Body], None
     run(body)
 
 
-def test_the_socket_is_private_and_removed_with_the_process(run: Callable[[Body], None]) -> None:
+def test_the_socket_is_private_and_removed_with_the_process(run: Run) -> None:
     async def body() -> None:
         async with talk() as (agent, path):
             assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -179,7 +164,7 @@ def test_the_socket_is_private_and_removed_with_the_process(run: Callable[[Body]
 
 
 def test_a_long_folder_for_temporary_files_is_not_used(
-    run: Callable[[Body], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = tmp_path / ("x" * 100)
     long.mkdir()
@@ -200,9 +185,7 @@ def short_tmp(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_process_that_cannot_be_started_leaves_nothing(
-    run: Callable[[Body], None], short_tmp: Path
-) -> None:
+def test_a_process_that_cannot_be_started_leaves_nothing(run: Run, short_tmp: Path) -> None:
     async def body() -> None:
         with pytest.raises(AgentProcessExited):
             await Talk().start(str(short_tmp / "nowhere"))

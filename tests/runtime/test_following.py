@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.daemons import SECONDS
-from tests.runtime.paper import Paper, followed
+from tests.runtime.recording_outlet import RecordingOutlet, followed
 
 from sandbox_agent.agents.scribe import Draft, draft_of
 from sandbox_agent.errors import SandboxAgentError
@@ -42,7 +42,7 @@ ENDED = View(SessionRecord("a", "mock", Settings("/tmp"), "then", "now", ended=T
 
 
 class Session:
-    """A session's end of the log, whose appends can be waited for."""
+    """A session's end of the log, whose appends can be awaited."""
 
     def __init__(self, log: Log, session_id: str) -> None:
         self.session_id = session_id
@@ -110,8 +110,8 @@ def of_all(log: Log, after: int = 0) -> Following:
     return LogFollowing(log, after)
 
 
-def deltas(paper: Paper) -> list[tuple[int, str]]:
-    found = ((number, decode_event(body)) for number, body in paper.numbered)
+def deltas(outlet: RecordingOutlet) -> list[tuple[int, str]]:
+    found = ((number, decode_event(body)) for number, body in outlet.numbered)
     return [(number, event.data.delta) for number, event in found if isinstance(event.data, ItemDelta)]
 
 
@@ -141,13 +141,13 @@ def test_every_reader_sees_every_event_exactly_once(store: Store, seed: int) -> 
         for _ in range(dice.randrange(60)):
             await asyncio.sleep(0)
         after = dice.randrange(min(channel.committed + 1, until))
-        async with followed(following(after), room=dice.randrange(1, 300_000)) as paper:
-            while not paper.has_number(until):
-                await paper.until(lambda: paper.is_full or paper.has_number(until))
+        async with followed(following(after), room=dice.randrange(1, 300_000)) as outlet:
+            while not outlet.has_number(until):
+                await outlet.until(lambda: outlet.is_full or outlet.has_number(until))
                 for _ in range(dice.randrange(30)):
                     await asyncio.sleep(0)
-                paper.drain(room=dice.choice((1, 100_000, 10_000_000)))
-            return paper.numbers == list(range(after + 1, until + 1))
+                outlet.drain(room=dice.choice((1, 100_000, 10_000_000)))
+            return outlet.numbers == list(range(after + 1, until + 1))
 
     async def scenario() -> None:
         async with opened(store) as log:
@@ -190,10 +190,10 @@ def test_a_reader_that_keeps_up_does_not_touch_the_store() -> None:
     async def scenario() -> None:
         async with opened(filled(Unread())) as log:
             session = Session(log, "a")
-            async with followed(of_session(log, session)) as paper:
+            async with followed(of_session(log, session)) as outlet:
                 for number in range(1, 6):
                     await session.append([delta("x" * 3 * PIECE_BYTES)])
-                    assert paper.numbers[-1] == number
+                    assert outlet.numbers[-1] == number
 
     asyncio.run(scenario())
 
@@ -202,15 +202,15 @@ def test_a_reader_that_falls_behind_continues_from_the_store(store: Store) -> No
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            async with followed(of_session(log, session), room=10) as paper:
+            async with followed(of_session(log, session), room=10) as outlet:
                 await session.append([delta("first")])
-                assert paper.is_full
+                assert outlet.is_full
                 for _ in range(40):
                     await session.append([delta("x" * 100_000)])
-                assert paper.numbers == [1]
-                paper.drain()
-                await paper.until_number(41)
-                assert paper.numbers == list(range(1, 42))
+                assert outlet.numbers == [1]
+                outlet.drain()
+                await outlet.until_number(41)
+                assert outlet.numbers == list(range(1, 42))
 
     asyncio.run(scenario())
 
@@ -228,14 +228,14 @@ def test_nothing_is_written_to_a_full_reader(store: Store) -> None:
                 of_all(log),
             ]
             for following in kinds:
-                async with followed(following, room=0) as paper:
+                async with followed(following, room=0) as outlet:
                     for number in range(1, 10):
-                        await paper.until(lambda paper=paper, number=number: len(paper.writes) == number)  # type: ignore[misc]
-                        assert paper.is_full
-                        paper.drain(room=0)
-                    paper.drain()
-                    await paper.until_number(1)
-                    assert max(map(len, paper.writes)) <= PIECE_BYTES
+                        await outlet.until(lambda outlet=outlet, number=number: len(outlet.writes) == number)  # type: ignore[misc]
+                        assert outlet.is_full
+                        outlet.drain(room=0)
+                    outlet.drain()
+                    await outlet.until_number(1)
+                    assert max(map(len, outlet.writes)) <= PIECE_BYTES
 
     asyncio.run(scenario())
 
@@ -249,11 +249,11 @@ def test_large_events_with_their_payloads_are_whole(store: Store, raw: bytes | N
             session = Session(log, "a")
             await session.append([delta("x" * 200_000, raw), delta("small", raw), delta("last")])
             rows = store.read("a", 0, 9, 1 << 30, with_raw=True)
-            async with followed(RawFollowing(log, session.channel, "a", 0), room=0) as paper:
-                while not paper.has_number(3):
-                    await paper.until(lambda: paper.is_full)
-                    paper.drain(room=0)
-                assert [body for _, body in paper.numbered] == [with_raw_spliced(row) for row in rows]
+            async with followed(RawFollowing(log, session.channel, "a", 0), room=0) as outlet:
+                while not outlet.has_number(3):
+                    await outlet.until(lambda: outlet.is_full)
+                    outlet.drain(room=0)
+                assert [body for _, body in outlet.numbered] == [with_raw_spliced(row) for row in rows]
 
     asyncio.run(scenario())
 
@@ -277,10 +277,10 @@ def test_a_reader_of_all_sessions_follows_positions(store: Store) -> None:
         async with opened(store) as log:
             a, b = Session(log, "a"), Session(log, "b")
             await a.append([delta("a1"), delta("a2")])
-            async with followed(of_all(log, 1)) as paper:
-                await paper.until_number(2)
+            async with followed(of_all(log, 1)) as outlet:
+                await outlet.until_number(2)
                 await asyncio.gather(b.append([delta("b1")]), a.append([delta("a3")]))
-                assert deltas(paper) == [(2, "a2"), (3, "b1"), (4, "a3")]
+                assert deltas(outlet) == [(2, "a2"), (3, "b1"), (4, "a3")]
 
     asyncio.run(scenario())
 
@@ -297,11 +297,11 @@ def test_a_reader_of_all_sessions_gets_large_events_whole_though_positions_have_
             sizes = (10, 3 * PIECE_BYTES, 10, 5 * PIECE_BYTES)
             for session, size in zip((a, b, a, b), sizes, strict=True):
                 await session.append([delta("x" * size)])
-            async with followed(of_all(log), room=0) as paper:
-                while not paper.has_number(log.channel.committed):
-                    await paper.until(lambda: paper.is_full)
-                    paper.drain(room=0)
-                assert [len(text) for _, text in deltas(paper)] == [*sizes]
+            async with followed(of_all(log), room=0) as outlet:
+                while not outlet.has_number(log.channel.committed):
+                    await outlet.until(lambda: outlet.is_full)
+                    outlet.drain(room=0)
+                assert [len(text) for _, text in deltas(outlet)] == [*sizes]
 
     asyncio.run(scenario())
 
@@ -312,10 +312,10 @@ def test_a_reader_continues_after_deleted_events(store: Store) -> None:
             a, b = Session(log, "a"), Session(log, "b")
             await a.append([delta("a1"), delta("a2")])
             await a.append([], DeleteSession("a"))
-            async with followed(of_all(log)) as paper:
+            async with followed(of_all(log)) as outlet:
                 await b.append([delta("b1")])
-                await paper.until_number(3)
-                assert deltas(paper) == [(3, "b1")]
+                await outlet.until_number(3)
+                assert deltas(outlet) == [(3, "b1")]
 
     asyncio.run(scenario())
 
@@ -342,12 +342,12 @@ def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
             a, b = Session(log, "a"), Session(log, "b")
             await a.append([delta("a1")])
             await a.append([], DeleteSession("a"))
-            async with followed(of_all(log)) as paper:
+            async with followed(of_all(log)) as outlet:
                 await asyncio.to_thread(store.looked.wait, SECONDS)
                 await b.append([delta("b1")])
                 store.go_on.set()
-                await paper.until_number(2)
-                assert deltas(paper) == [(2, "b1")]
+                await outlet.until_number(2)
+                assert deltas(outlet) == [(2, "b1")]
 
     asyncio.run(scenario())
 
@@ -356,7 +356,7 @@ def test_events_during_a_read_of_deleted_ones_are_not_lost() -> None:
 def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(
     store: Store, following: int | None
 ) -> None:
-    """Whatever follows it, of which it must not be given the end as the end of this one."""
+    """Whatever follows: it must not get the end of another event as the end of this one."""
 
     async def scenario() -> None:
         async with opened(store) as log:
@@ -364,13 +364,13 @@ def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(
             await session.append([delta("x" * 10 * PIECE_BYTES)])
             if following is not None:
                 await other.append([delta("y" * following)])
-            paper = Paper(room=0)
-            running = asyncio.create_task(of_all(log).run(paper))
-            await paper.until(lambda: paper.is_full)
+            outlet = RecordingOutlet(room=0)
+            running = asyncio.create_task(of_all(log).run(outlet))
+            await outlet.until(lambda: outlet.is_full)
             await session.append([], DeleteSession("a"))
-            paper.drain()
+            outlet.drain()
             await running
-            assert paper.numbers == []
+            assert outlet.numbers == []
 
     asyncio.run(scenario())
 
@@ -380,16 +380,16 @@ def test_a_reader_of_a_deleted_session_reads_nothing_of_its_successor(store: Sto
         async with opened(store) as log:
             session, successor = Session(log, "a"), Session(log, "a")
             await session.append([delta("x" * PIECE_BYTES) for _ in range(3)])
-            paper = Paper(room=0)
-            running = asyncio.create_task(of_session(log, session).run(paper))
-            await paper.until(lambda: paper.is_full)
+            outlet = RecordingOutlet(room=0)
+            running = asyncio.create_task(of_session(log, session).run(outlet))
+            await outlet.until(lambda: outlet.is_full)
             await session.append([], DeleteSession("a"))
             filled(store)
             await successor.append([delta("theirs") for _ in range(3)])
             session.channel.close(deleted=True)
-            paper.drain()
+            outlet.drain()
             await running
-            assert b"theirs" not in paper.text
+            assert b"theirs" not in outlet.text
 
     asyncio.run(scenario())
 
@@ -401,7 +401,7 @@ def test_readers_end_when_the_channel_closes(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            reading = asyncio.create_task(of_session(log, session).run(Paper()))
+            reading = asyncio.create_task(of_session(log, session).run(RecordingOutlet()))
             await asyncio.sleep(0)
             assert session.channel.readers == 1
             session.channel.close()
@@ -415,10 +415,10 @@ def test_a_disconnected_reader_is_released_at_once(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            paper = Paper()
-            reading = asyncio.create_task(of_session(log, session).run(paper))
+            outlet = RecordingOutlet()
+            reading = asyncio.create_task(of_session(log, session).run(outlet))
             await asyncio.sleep(0)
-            paper.leave()
+            outlet.leave()
             await reading
             assert session.channel.readers == 0
 
@@ -430,13 +430,13 @@ def test_a_reader_that_is_behind_gets_the_rest_when_the_log_is_closed(store: Sto
         log = Log(store)
         session = Session(log, "a")
         await session.append([delta("x" * 50_000) for _ in range(100)])
-        paper, stalled = Paper(), Paper(room=0)
-        reading = [asyncio.create_task(of_session(log, session).run(outlet)) for outlet in (paper, stalled)]
+        outlet, stalled = RecordingOutlet(), RecordingOutlet(room=0)
+        reading = [asyncio.create_task(of_session(log, session).run(reader)) for reader in (outlet, stalled)]
         await stalled.until(lambda: stalled.is_full)
         session.channel.close()
         await log.close()
         await asyncio.gather(*reading)
-        assert paper.numbers == list(range(1, 101))
+        assert outlet.numbers == list(range(1, 101))
         assert len(stalled.writes) == 1
 
     asyncio.run(scenario())
@@ -449,23 +449,23 @@ def test_the_end_of_a_session_ends_its_streams(
 ) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session, paper = Session(log, "a"), Paper()
+            session, outlet = Session(log, "a"), RecordingOutlet()
             ending = [delta("last"), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)]
             if when == "live":
-                reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(paper))
+                reading = asyncio.create_task(kind(log, session.channel, "a", 0).run(outlet))
                 await asyncio.sleep(0)
                 await session.append(ending, view=ENDED)
             else:
                 await session.append(ending, view=ENDED)
                 assert session.channel.ended
                 channel = session.channel if when == "replayed" else End("a", "", 2, ENDED).channel
-                reading = asyncio.create_task(kind(log, channel, "a", 0).run(paper))
+                reading = asyncio.create_task(kind(log, channel, "a", 0).run(outlet))
             async with followed(of_all(log)) as everything:
                 await reading
                 await everything.until(lambda: 2 in everything.numbers)
                 assert not everything.text.endswith(END)
-            assert paper.numbers == [1, 2]
-            assert paper.text.endswith(END)
+            assert outlet.numbers == [1, 2]
+            assert outlet.text.endswith(END)
 
     asyncio.run(scenario())
 
@@ -473,9 +473,9 @@ def test_the_end_of_a_session_ends_its_streams(
 def test_a_turn_stream_runs_from_start_to_end(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
-            session, paper = Session(log, "a"), Paper()
+            session, outlet = Session(log, "a"), RecordingOutlet()
             following = TurnFollowing(log, session.channel, "a", 0, "turn_2")
-            reading = asyncio.create_task(following.run(paper))
+            reading = asyncio.create_task(following.run(outlet))
             await asyncio.sleep(0)
             large = "x" * 3 * PIECE_BYTES
             await session.append([delta("before"), delta(large), delta(f'"turn_id":"turn_2" {large}')])
@@ -484,18 +484,18 @@ def test_a_turn_stream_runs_from_start_to_end(store: Store) -> None:
                 [delta(large), draft_of(SessionEnded("completed", "agent"), "daemon", None, None)], view=ENDED
             )
             await reading
-            assert paper.numbers == [4, 5, 6, 7]
-            again = Paper(room=0)
+            assert outlet.numbers == [4, 5, 6, 7]
+            again = RecordingOutlet(room=0)
             reading = asyncio.create_task(TurnFollowing(log, session.channel, "a", 0, "turn_2").run(again))
             while not reading.done():
                 again.drain(room=0)
                 await asyncio.sleep(0)
-            assert again.text == paper.text
+            assert again.text == outlet.text
 
     asyncio.run(scenario())
 
 
-# -- signs of life ------------------------------------------------------------------------------
+# -- pings ----------------------------------------------------------------------------------------
 
 
 def test_each_stream_is_pinged_once_in_a_round() -> None:
@@ -528,7 +528,7 @@ def test_each_stream_is_pinged_once_in_a_round() -> None:
     asyncio.run(scenario())
 
 
-class Torn(Paper):
+class BrokenOutlet(RecordingOutlet):
     """An outlet that breaks when it is written to."""
 
     def write(self, text: bytes) -> None:
@@ -539,12 +539,12 @@ def test_nothing_is_written_to_a_reader_that_has_just_gone(store: Store) -> None
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            async with followed(of_session(log, session)) as paper:
+            async with followed(of_session(log, session)) as outlet:
                 await session.append([delta("one")])
-                await paper.until_number(1)
-                paper.leave()  # its task notices in the next round of the loop
+                await outlet.until_number(1)
+                outlet.leave()  # its task notices in the next round of the loop
                 session.channel.publish([(2, frame_of(2, b"{}"))], ended=True)
-            assert paper.numbers == [1]
+            assert outlet.numbers == [1]
 
     asyncio.run(scenario())
 
@@ -553,12 +553,12 @@ def test_a_failing_reader_affects_no_other(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            broken = asyncio.create_task(of_session(log, session).run(Torn()))
-            async with followed(of_session(log, session)) as paper:
+            broken = asyncio.create_task(of_session(log, session).run(BrokenOutlet()))
+            async with followed(of_session(log, session)) as outlet:
                 await session.append([delta("one")])
                 await broken
                 await session.append([delta("two")])
-                await paper.until_number(2)
+                await outlet.until_number(2)
                 assert session.channel.readers == 1
 
     asyncio.run(scenario())
@@ -569,22 +569,22 @@ def test_a_ping_comes_neither_inside_a_frame_nor_into_a_full_outlet(store: Store
         async with opened(store) as log:
             session = Session(log, "a")
             following = of_session(log, session)
-            async with followed(following, room=0) as paper:
+            async with followed(following, room=0) as outlet:
                 following.ping()
-                assert paper.writes == [PING]
+                assert outlet.writes == [PING]
                 await session.append([delta("x" * 3 * PIECE_BYTES)])
                 following.ping()
-                assert paper.writes == [PING]
-                paper.drain(room=0)
-                await paper.until(lambda: len(paper.writes) == 2)
-                assert paper.is_full
-                paper.is_full = False
+                assert outlet.writes == [PING]
+                outlet.drain(room=0)
+                await outlet.until(lambda: len(outlet.writes) == 2)
+                assert outlet.is_full
+                outlet.is_full = False
                 following.ping()
-                assert len(paper.writes) == 2
-                paper.drain()
-                await paper.until_number(1)
+                assert len(outlet.writes) == 2
+                outlet.drain()
+                await outlet.until_number(1)
                 following.ping()
-                assert paper.writes[-1] == PING
+                assert outlet.writes[-1] == PING
 
     asyncio.run(scenario())
 
@@ -616,11 +616,11 @@ def test_following_with_raws_shows_them(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session = Session(log, "a")
-            async with followed(RawFollowing(log, session.channel, "a", 0)) as paper:
+            async with followed(RawFollowing(log, session.channel, "a", 0)) as outlet:
                 frame = b'{"native": true}'
                 await session.append([delta("1", frame), delta("2", frame)])
-                await paper.until_number(2)
-                assert [decode_event(body).raw for _, body in paper.numbered] == [{"native": True}] * 2
+                await outlet.until_number(2)
+                assert [decode_event(body).raw for _, body in outlet.numbered] == [{"native": True}] * 2
 
     asyncio.run(scenario())
 

@@ -14,7 +14,7 @@ LINES = st.lists(st.binary(max_size=LIMIT + 4).map(lambda line: line.replace(b"\
 
 
 def fed(chunks: list[bytes], limit: int = LIMIT) -> list[bytes | str]:
-    """What comes out; a line that was skipped is its report."""
+    """The lines that come out; a skipped line appears as its report."""
     splitter = LineSplitter(limit)
     out = [line for chunk in chunks for line in splitter.feed(chunk)]
     return [str(line) if isinstance(line, LineTooLong) else line for line in out]

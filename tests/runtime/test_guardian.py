@@ -80,7 +80,7 @@ class Guarded:
         self.control.sendall(word.encode() + b"\n")
 
     def let_go(self) -> None:
-        """What the daemon's death looks like."""
+        """Close the socket, as the death of the daemon does."""
         self._said.close()
         self.control.close()
 
@@ -275,7 +275,7 @@ def test_the_agent_dies_of_a_broken_pipe() -> None:
 
 
 def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
-    # The child tells its own id: by then it is a process of its own, and not half way through becoming one.
+    # The child reports its own id, so that it has finished forking by then.
     with guarded("(setsid sh -c 'echo $$; sleep 1000; :' &); read line") as running:
         agent, child = running.pid(), int(running.line())
         assert guardian.marked(MARKER) >= {running.process.pid, agent, child}
@@ -284,7 +284,7 @@ def test_marked_processes_are_found_anywhere_in_the_tree() -> None:
         assert guardian.descendants(running.process.pid) >= {agent, child}
 
 
-# -- the leash ----------------------------------------------------------------------------------
+# -- freezing -----------------------------------------------------------------------------------
 
 
 def test_processes_of_a_silent_daemon_are_frozen_until_it_sends_again() -> None:

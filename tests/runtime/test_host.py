@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.daemons import PAUSE, SECONDS
+from tests.daemons import SECONDS
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
+from tests.runtime.inside import wait_until
 
 from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
@@ -105,13 +106,6 @@ def say(host: Host, *words: str) -> None:
     host.flush()
 
 
-async def become(holds: Callable[[], bool]) -> None:
-    """Poll until this is true."""
-    async with asyncio.timeout(SECONDS):
-        while not holds():
-            await asyncio.sleep(PAUSE)
-
-
 # -- holding ----------------------------------------------------------------------------------
 
 
@@ -120,7 +114,7 @@ def test_output_waits_for_the_first_tenant(tmp_path: Path) -> None:
         async with running(tmp_path) as here:
             host, wire = await here.host()
             say(host, "a early")
-            await become(lambda: bool(host._held))
+            await wait_until(lambda: bool(host._held))
             tenant = Tenant(host, "a")
             assert wire.received == []
             host.begin()
@@ -143,7 +137,7 @@ def test_while_one_tenant_holds_it_frames_wait_undecoded_and_in_order(tmp_path: 
             host.hold()
             host.hold()
             say(host, "a 1", "b 2", "a 3")
-            await become(lambda: len(host._held) == 3)
+            await wait_until(lambda: len(host._held) == 3)
             host.release()
             assert (wire.received, a.notices, b.notices) == ([], ["Ready"], ["Ready"])
             host.release()
@@ -168,10 +162,10 @@ def test_later_output_waits_behind_held_output(tmp_path: Path) -> None:
             tenant.output_ready = hold_again  # type: ignore[method-assign]
             host.hold()
             say(host, "a 1", "a 2")
-            await become(lambda: len(host._held) == 2)
+            await wait_until(lambda: len(host._held) == 2)
             host.release()
             say(host, "a 3")
-            await become(lambda: len(host._held) == 1)
+            await wait_until(lambda: len(host._held) == 1)
             assert wire.received == ["a 1", "a 2"]
             host.release()
             assert wire.received == ["a 1", "a 2", "a 3"]
@@ -187,8 +181,8 @@ def test_a_long_hold_applies_back_pressure(tmp_path: Path) -> None:
             host, wire = await here.host()
             tenant = Tenant(host, "a")
             say(host, f"flood a {lines}")
-            await become(lambda: host._pauses == 1)
-            # What one read more brings is all that may come on top.
+            await wait_until(lambda: host._pauses == 1)
+            # At most one more read may arrive on top of that.
             held = host._held_bytes
             assert MAX_HELD_BYTES < held < 2 * MAX_HELD_BYTES
             await asyncio.sleep(0)
@@ -290,7 +284,7 @@ def test_an_exit_during_the_catalogue_request_is_reported(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
-# -- faults of ours ---------------------------------------------------------------------------
+# -- internal errors --------------------------------------------------------------------------
 
 
 def test_an_internal_error_breaks_only_the_session_of_the_frame(
@@ -305,7 +299,7 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
             host.hold()
             # All three arrive in one read; the first and the last belong to the other session.
             say(host, "b before", "a fault", "b after")
-            await become(lambda: len(host._held) == 3)
+            await wait_until(lambda: len(host._held) == 3)
             host.release()
             assert a.notices == [
                 "Ready",
@@ -323,7 +317,7 @@ def test_an_internal_error_breaks_only_the_session_of_the_frame(
 
 
 def test_an_internal_error_without_an_owner_breaks_all_sessions(tmp_path: Path) -> None:
-    """What the wire knows of any of them may be wrong."""
+    """What the wire knows about any of them may be wrong."""
 
     async def scenario() -> None:
         async with running(tmp_path) as here:
@@ -339,7 +333,7 @@ def test_an_internal_error_without_an_owner_breaks_all_sessions(tmp_path: Path) 
 
 
 def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> None:
-    """That may be the log, which has others to serve."""
+    """The caller may be the log, which serves other sessions, too."""
 
     async def scenario() -> None:
         async with running(tmp_path) as here:
@@ -349,7 +343,7 @@ def test_an_error_after_a_delay_breaks_only_its_own_session(tmp_path: Path) -> N
             host.hold()
             wire.notices.append(Wait(a.conversation, 0))
             host.flush()
-            await become(lambda: bool(host._waited))
+            await wait_until(lambda: bool(host._waited))
             host.release()
             assert a.notices == [
                 "Ready",

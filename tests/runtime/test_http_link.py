@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import uvloop
 from msgspec import Raw
-from tests.daemons import SECONDS
+from tests.runtime.conftest import Run
 
 from sandbox_agent.agents.base import HttpServer
 from sandbox_agent.agents.frames import HttpRequest, InFrame, encode_frame
@@ -27,20 +26,6 @@ from sandbox_agent.schema.events import Stderr
 AGENT = Path(__file__).with_name("http_agent.py")
 READY = r"agent listening on (http://\S+)"
 STREAM_1 = {"sse": "/global/event", "data": {"stream": 1}}
-
-Body = Callable[[], Coroutine[Any, Any, None]]
-
-
-@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
-def run(request: pytest.FixtureRequest) -> Callable[[Body], None]:
-    """Runs a test on each kind of loop."""
-    factory = uvloop.new_event_loop if request.param == "uvloop" else None
-
-    def run(body: Body) -> None:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(asyncio.wait_for(body(), SECONDS))
-
-    return run
 
 
 class Talk:
@@ -127,7 +112,7 @@ async def talk(password: str = "secret", **env: str) -> AsyncIterator[Talk]:
 
 
 def test_early_requests_are_sent_once_the_event_stream_is_open(
-    run: Callable[[Body], None],
+    run: Run,
 ) -> None:
     async def body() -> None:
         async with talk() as agent:
@@ -142,7 +127,7 @@ def test_early_requests_are_sent_once_the_event_stream_is_open(
     run(body)
 
 
-def test_an_answer_carries_status_request_id_and_body(run: Callable[[Body], None]) -> None:
+def test_an_answer_carries_status_request_id_and_body(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             asked = {"a": [1, "ü"]}
@@ -159,7 +144,7 @@ def test_an_answer_carries_status_request_id_and_body(run: Callable[[Body], None
 
 
 def test_only_requests_to_one_resource_wait_for_each_other(
-    run: Callable[[Body], None],
+    run: Run,
 ) -> None:
     async def body() -> None:
         async with talk() as agent:
@@ -177,7 +162,7 @@ def test_only_requests_to_one_resource_wait_for_each_other(
     run(body)
 
 
-def test_events_and_bodies_of_many_megabytes_pass(run: Callable[[Body], None]) -> None:
+def test_events_and_bodies_of_many_megabytes_pass(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             size = 8 << 20
@@ -191,7 +176,7 @@ def test_events_and_bodies_of_many_megabytes_pass(run: Callable[[Body], None]) -
     run(body)
 
 
-def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Callable[[Body], None]) -> None:
+def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             await agent.until(lambda: agent.events)
@@ -207,9 +192,7 @@ def test_a_paused_link_makes_the_server_wait_and_loses_nothing(run: Callable[[Bo
 
 
 @pytest.mark.parametrize("how", ["politely", "rudely"])
-def test_after_a_reconnect_the_wire_is_notified_and_events_resume(
-    run: Callable[[Body], None], how: str
-) -> None:
+def test_after_a_reconnect_the_wire_is_notified_and_events_resume(run: Run, how: str) -> None:
     async def body() -> None:
         async with talk() as agent:
             await agent.until(lambda: agent.events)
@@ -229,7 +212,7 @@ def test_after_a_reconnect_the_wire_is_notified_and_events_resume(
     run(body)
 
 
-def test_a_pause_survives_a_reconnect(run: Callable[[Body], None]) -> None:
+def test_a_pause_survives_a_reconnect(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             await agent.until(lambda: agent.events)
@@ -245,7 +228,7 @@ def test_a_pause_survives_a_reconnect(run: Callable[[Body], None]) -> None:
     run(body)
 
 
-def test_a_refused_stream_is_retried(run: Callable[[Body], None]) -> None:
+def test_a_refused_stream_is_retried(run: Run) -> None:
     async def body() -> None:
         async with talk(REFUSE_STREAMS="2") as agent:
             agent.write(("GET", "/held"))
@@ -256,7 +239,7 @@ def test_a_refused_stream_is_retried(run: Callable[[Body], None]) -> None:
 
 
 def test_an_unanswered_request_to_a_live_server_has_status_0(
-    run: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_link, "EXIT_SECONDS", 0.05)
 
@@ -273,7 +256,7 @@ def test_an_unanswered_request_to_a_live_server_has_status_0(
     run(body)
 
 
-def test_the_last_output_of_a_dying_server_is_read(run: Callable[[Body], None]) -> None:
+def test_the_last_output_of_a_dying_server_is_read(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             await agent.until(lambda: agent.events)
@@ -293,7 +276,7 @@ def test_the_last_output_of_a_dying_server_is_read(run: Callable[[Body], None]) 
     run(body)
 
 
-def test_a_server_that_never_listens_exits_like_any_process(run: Callable[[Body], None]) -> None:
+def test_a_server_that_never_listens_exits_like_any_process(run: Run) -> None:
     async def body() -> None:
         async with talk(DIE_AT_START="1") as agent:
             agent.write(("POST", "/say", "hello"))
@@ -304,7 +287,7 @@ def test_a_server_that_never_listens_exits_like_any_process(run: Callable[[Body]
     run(body)
 
 
-def test_stop_ends_the_server_its_children_and_open_requests(run: Callable[[Body], None]) -> None:
+def test_stop_ends_the_server_its_children_and_open_requests(run: Run) -> None:
     async def body() -> None:
         async with talk() as agent:
             child = (await agent.ask("POST", "/child"))["body"]["pid"]
@@ -320,7 +303,7 @@ def test_stop_ends_the_server_its_children_and_open_requests(run: Callable[[Body
     run(body)
 
 
-def test_without_the_password_nothing_is_received(run: Callable[[Body], None]) -> None:
+def test_without_the_password_nothing_is_received(run: Run) -> None:
     async def body() -> None:
         async with talk("wrong") as agent:
             agent.write(("GET", "/held"))

@@ -293,9 +293,9 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
                 [AppendEvents],
                 [SaveSession, AppendEvents, SaveSession, AppendEvents],
             ]
-            # One word for all that a group settles.
+            # One notification for everything in the group.
             assert (a.notices, b.notices) == ([("committed", 1), ("committed", 3)], [("committed", 1)])
-            # The later change of the record is the one that stays.
+            # The later change of the record wins.
             assert store.session("a") == record("a", "from the client", 2)
 
     asyncio.run(scenario())
@@ -304,7 +304,7 @@ def test_what_arrives_during_a_commit_is_committed_together_in_order() -> None:
 def test_deltas_are_batched_until_something_urgent_arrives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Long enough that a busy machine does not spend it between two lines.
+    # Long enough not to pass between two lines on a busy machine.
     monkeypatch.setattr("sandbox_agent.runtime.log.GATHER_SECONDS_OF_FEW", 0.5)
 
     async def scenario() -> None:
@@ -680,7 +680,7 @@ def test_a_full_disk_refuses_offers_and_keeps_facts(disk: SmallDisk) -> None:
             assert problem.retry_after == 5
             with pytest.raises(Unavailable):
                 log.require_writable()
-            # From now on an offer is refused without a try, and a fact is reported as stalled.
+            # From now on an offer is refused without trying, and a fact is reported as stalled.
             b.append([delta("never")], offer=True)
             a.append([delta("later")])
             await asyncio.gather(b.until(("refused", 2)), a.until(("stalled", None)))
@@ -779,7 +779,7 @@ def test_an_internal_error_affects_only_its_own_session(
             a, b, c = (Session(log, name, view=titled(name, "old")) for name in "abc")
             all = Reader()
             log.channel.enter(all)
-            # One breath, so one group. It is split by session.
+            # Appended in one step, so they are one group, which is split by session.
             for session in (c, b, a):
                 session.append([delta(f"{session.end.session_id} one")])
             for session in (a, b, c):

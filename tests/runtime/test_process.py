@@ -9,15 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvloop
 from tests.busy import busy
 from tests.daemons import SECONDS
+from tests.runtime.conftest import Run
 from tests.runtime.pids import FAMILY, FAMILY_SIZE, Pids
 
 from sandbox_agent.agents.frames import InFrame
@@ -32,21 +31,6 @@ from sandbox_agent.schema.events import Stderr
 ENV = {"PATH": os.environ["PATH"]}
 INSTANCE = f"test-process-{os.getpid()}"
 PYTHON = [sys.executable, "-I", "-S", "-c"]
-
-Body = Callable[[], Coroutine[Any, Any, None]]
-Run = Callable[[Body], None]
-
-
-@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
-def run(request: pytest.FixtureRequest) -> Run:
-    """Runs a test on each kind of loop; the daemon uses uvloop."""
-    factory = uvloop.new_event_loop if request.param == "uvloop" else None
-
-    def run(body: Body) -> None:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(asyncio.wait_for(body(), SECONDS))
-
-    return run
 
 
 class Running:
@@ -158,7 +142,7 @@ def test_an_agent_that_closes_its_output_has_a_moment_to_exit_by_itself(run: Run
 
 
 def test_beyond_1024_descriptors_agents_start_run_and_end(run: Run) -> None:
-    """Numbers that `select` cannot look at."""
+    """Descriptor numbers that `select` cannot handle."""
 
     async def body() -> None:
         with many_descriptors(1100):
@@ -172,7 +156,7 @@ def test_beyond_1024_descriptors_agents_start_run_and_end(run: Run) -> None:
 
 @contextmanager
 def many_descriptors(count: int) -> Iterator[None]:
-    """So many descriptors are in use, whatever the limit was before."""
+    """Open this many descriptors, and raise the limit if necessary."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     descriptors.raise_limit()
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range(count)]
@@ -297,7 +281,7 @@ def test_a_process_that_escapes_a_killed_guardian_delays_nothing(run: Run) -> No
     run(body)
 
 
-# Plays the daemon: starts an agent, passes on what it says, and waits for ever.
+# Plays the daemon: starts an agent, passes on what it says, and waits forever.
 DAEMON = """
 import asyncio, sys
 from sandbox_agent.runtime.process import AgentProcess

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.runtime.inside import become, create, data_of, running, turn, until_turn_ends
-from tests.runtime.paper import followed
+from tests.runtime.inside import create, data_of, running, turn, until_turn_ends, wait_until
+from tests.runtime.recording_outlet import followed
 
 from sandbox_agent.agents.base import Files, Wire
 from sandbox_agent.agents.mock import Mock, MockWire
@@ -57,7 +57,7 @@ def stop_reasons(data: list[object]) -> list[str]:
     return [event.metadata.stop_reason for event in data if isinstance(event, TurnEnded)]
 
 
-# -- letting go -------------------------------------------------------------------------------
+# -- unloading --------------------------------------------------------------------------------
 
 
 def test_a_session_at_rest_is_unloaded_and_the_next_message_resumes_it(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_a_session_at_rest_is_unloaded_and_the_next_message_resumes_it(tmp_path:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
             await turn(daemon, "remember me")
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             assert "remember me" in await turn(daemon, "memory")
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
 
     asyncio.run(scenario())
 
@@ -91,7 +91,7 @@ def test_reading_loads_nothing(tmp_path: Path) -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
             await turn(daemon, "hello")
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             session = OneSession("s")
             assert (await get(daemon, session)).state == "idle"
             assert len((await list_sessions(daemon, ListSessions())).sessions) == 1
@@ -108,7 +108,7 @@ def test_a_command_that_changes_nothing_leaves_nothing_in_memory(tmp_path: Path)
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             await cancel(daemon, OneSession("s"))
             assert nothing_in_memory(daemon)
             await update(daemon, UpdateSession("s", title="New"))
@@ -132,26 +132,26 @@ def test_a_stream_that_never_began_leaves_nothing_in_memory(
             with pytest.raises(Conflict):
                 await follow(daemon, FollowEvents("s", offset=count + 1))
             assert await follow(daemon, FollowEvents("s")) is not None  # its reader goes before it begins
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
 
     asyncio.run(scenario())
 
 
-def test_a_reader_that_comes_too_late_for_its_end_of_the_log_is_sent_away(
+def test_a_reader_that_comes_too_late_for_its_end_of_the_log_is_disconnected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It comes back and finds the one that is in use; on the old one it would wait for ever."""
+    """It comes back and finds the one that is in use; on the old one it would wait forever."""
     monkeypatch.setattr("sandbox_agent.runtime.sessions.UNREAD_SECONDS", SHORT)
 
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             channel = (await daemon.sessions.end("s")).channel
-            await become(lambda: nothing_in_memory(daemon))
-            async with followed(SessionFollowing(daemon.log, channel, "s", 0)) as paper:
-                await become(lambda: channel.readers == 0)
-            assert paper.numbers == list(range(1, channel.committed + 1))
+            await wait_until(lambda: nothing_in_memory(daemon))
+            async with followed(SessionFollowing(daemon.log, channel, "s", 0)) as outlet:
+                await wait_until(lambda: channel.readers == 0)
+            assert outlet.numbers == list(range(1, channel.committed + 1))
 
     asyncio.run(scenario())
 
@@ -161,14 +161,14 @@ def test_a_reader_stays_while_the_session_is_unloaded_and_reloaded(tmp_path: Pat
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
             end = await daemon.sessions.end("s")
-            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
-                await become(lambda: daemon.sessions.counts()["sessions_loaded"] == 0)
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as outlet:
+                await wait_until(lambda: daemon.sessions.counts()["sessions_loaded"] == 0)
                 assert list(daemon.sessions._ends) == ["s"]
                 accepted = await send_message(daemon, SendMessage("s", "hello"))
-                await paper.until(lambda: b"turn.ended" in paper.text)
-                assert accepted.turn_id.encode() in paper.text
-            assert paper.numbers == list(range(1, len(paper.numbers) + 1))
-            await become(lambda: nothing_in_memory(daemon))
+                await outlet.until(lambda: b"turn.ended" in outlet.text)
+                assert accepted.turn_id.encode() in outlet.text
+            assert outlet.numbers == list(range(1, len(outlet.numbers) + 1))
+            await wait_until(lambda: nothing_in_memory(daemon))
 
     asyncio.run(scenario())
 
@@ -180,7 +180,7 @@ def test_simultaneous_loads_get_the_same_session(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             machines = []
             all_have_it = asyncio.Barrier(3)
 
@@ -200,7 +200,7 @@ def test_messages_that_come_at_once_to_a_session_at_rest_all_run(tmp_path: Path)
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             sent = await asyncio.gather(
                 *(send_message(daemon, SendMessage("s", f"message {n}")) for n in range(5))
             )
@@ -215,7 +215,7 @@ def test_a_session_is_invisible_while_it_is_created(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with running(tmp_path) as daemon:
             creating = asyncio.create_task(create(daemon))
-            await become(lambda: bool(daemon.sessions._live))
+            await wait_until(lambda: bool(daemon.sessions._live))
             for looking in (
                 daemon.sessions.show("s"),
                 daemon.sessions.end("s"),
@@ -256,10 +256,10 @@ def test_a_caller_that_goes_away_only_stops_waiting(tmp_path: Path) -> None:
                 await asyncio.wait([asking])
                 assert asking.cancelled()
                 assert not live._callers
-            # Nobody waits for it, and it runs all the same.
+            # Nobody waits for it, but it still runs.
             end = await daemon.sessions.end("s")
-            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
-                await paper.until(lambda: b"turn.ended" in paper.text)
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as outlet:
+                await outlet.until(lambda: b"turn.ended" in outlet.text)
             assert stop_reasons(list(await data_of(daemon))) == ["end_turn"]
 
     asyncio.run(scenario())
@@ -269,16 +269,16 @@ def test_a_session_is_created_even_if_its_creator_disconnects(tmp_path: Path) ->
     async def scenario() -> None:
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             creating = asyncio.create_task(create(daemon))
-            await become(lambda: bool(daemon.sessions._live))
+            await wait_until(lambda: bool(daemon.sessions._live))
             creating.cancel()
             await asyncio.wait([creating])
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
             assert (await get(daemon, OneSession("s"))).state == "idle"
 
     asyncio.run(scenario())
 
 
-# -- faults of ours ---------------------------------------------------------------------------
+# -- internal errors --------------------------------------------------------------------------
 
 
 class FaultyWorld:
@@ -339,7 +339,7 @@ def test_what_was_on_its_way_to_the_disk_at_a_fault_is_written_before_the_sessio
                 flooding = await send_message(daemon, SendMessage("s", "flood 100000 100"))
                 end = await daemon.sessions.end("s")
                 before = end.committed
-                await become(lambda end=end, before=before: end.committed > before)  # type: ignore[misc]
+                await wait_until(lambda end=end, before=before: end.committed > before)  # type: ignore[misc]
                 faults.faulty = True
                 with pytest.raises(Internal, match="ZeroDivisionError"):
                     await send_message(daemon, SendMessage("s", "never"))
@@ -353,24 +353,24 @@ def test_what_was_on_its_way_to_the_disk_at_a_fault_is_written_before_the_sessio
     assert "cannot be written" not in caplog.text
 
 
-def test_the_readers_of_a_session_that_failed_are_sent_away_and_come_back(tmp_path: Path) -> None:
+def test_the_readers_of_a_session_that_failed_are_disconnected_and_reconnect(tmp_path: Path) -> None:
     async def scenario() -> None:
         faults = FaultyWorld()
         async with running(tmp_path, world=faults.world) as daemon:
             await create(daemon)
             end = await daemon.sessions.end("s")
-            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as paper:
+            async with followed(SessionFollowing(daemon.log, end.channel, "s", 0)) as outlet:
                 faults.faulty = True
                 with pytest.raises(Internal):
                     await send_message(daemon, SendMessage("s", "never"))
                 faults.faulty = False
-                await become(lambda: end.channel.readers == 0)
+                await wait_until(lambda: end.channel.readers == 0)
             again = await daemon.sessions.end("s")
             assert again is not end
-            async with followed(SessionFollowing(daemon.log, again.channel, "s", paper.numbers[-1])) as rest:
+            async with followed(SessionFollowing(daemon.log, again.channel, "s", outlet.numbers[-1])) as rest:
                 await turn(daemon, "hello")
                 await rest.until(lambda: b"turn.ended" in rest.text)
-            assert rest.numbers[0] == paper.numbers[-1] + 1
+            assert rest.numbers[0] == outlet.numbers[-1] + 1
 
     asyncio.run(scenario())
 
@@ -396,7 +396,7 @@ class Reading(Mock):
 
 @contextmanager
 def busy_threads() -> Iterator[None]:
-    """Files are read by threads, and there is none for it as long as the block lasts."""
+    """Keep every thread busy while the block runs, so that no file can be read."""
     threads, go_on = ThreadPoolExecutor(1), threading.Event()
     asyncio.get_running_loop().set_default_executor(threads)
     threads.submit(go_on.wait)
@@ -465,7 +465,7 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
                 assert not daemon.sessions._live
                 [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]
                 assert end.reason == "terminated"
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
 
     asyncio.run(scenario())
 
@@ -473,7 +473,7 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
 # -- agents that do not start -------------------------------------------------------------------
 
 
-class Stillborn(Mock):
+class FailsToStart(Mock):
     def launch(self, place, settings, native_id, resume):  # type: ignore[no-untyped-def]
         launch = super().launch(place, settings, native_id, resume)
         return msgspec.structs.replace(launch, argv=["/bin/sh", "-c", "echo broken >&2; exit 3"])
@@ -481,11 +481,11 @@ class Stillborn(Mock):
 
 def test_a_session_whose_agent_cannot_start_ends_and_is_unloaded(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with running(tmp_path, {"mock": Stillborn()}) as daemon:
+        async with running(tmp_path, {"mock": FailsToStart()}) as daemon:
             created = await daemon.create("s", "mock", Settings(str(tmp_path)), Secrets())
             assert created.problem is not None
             assert "3" in created.problem.detail
             assert (await get(daemon, OneSession("s"))).state == "ended"
-            await become(lambda: nothing_in_memory(daemon))
+            await wait_until(lambda: nothing_in_memory(daemon))
 
     asyncio.run(scenario())

@@ -18,7 +18,7 @@ from sandbox_agent.store.base import Secrets, SessionRecord
 
 
 class SlowToCheck(Daemon):
-    """Checks a change of the mode only when the test lets it."""
+    """Checks a change of the mode only when the test allows it."""
 
     def __init__(self, data_dir: Path) -> None:
         super().__init__(Config(data_dir=str(data_dir)))

@@ -18,7 +18,7 @@ AGENT = Path(__file__).with_name("signalled_agent.py")
 
 @pytest.fixture
 def threads(tmp_path: Path) -> Path:
-    """What the agent keeps. It starts only when there is no file `slow` in it."""
+    """The agent's storage. While it contains a file `slow`, the agent does not start."""
     (tmp_path / "threads").mkdir()
     return tmp_path / "threads"
 
@@ -92,7 +92,7 @@ def test_an_agent_that_closes_its_output_and_lives_on_ends_its_turn_with_an_erro
 def test_a_process_that_ends_over_an_older_message_does_not_take_the_new_one_with_it(
     client: Client, times: int, answer: list[str]
 ) -> None:
-    """The next process gets it; after a few of them the turn fails with what they say."""
+    """The next process gets it; after a few attempts the turn fails with their error."""
     session = client.create(agent="amp")
     client.turn(session, "one")
     assert summary(client.turn(session, f"fail again {times}")) == ["500 broken", "error"]
@@ -135,7 +135,7 @@ def test_ending_a_session_while_its_agent_starts_leaves_no_waiter_and_no_process
     assert descendants(daemon.pid) == set()
 
 
-def test_a_queued_message_whose_agent_starts_when_the_daemon_stops_is_left_to_the_next_life(
+def test_a_queued_message_whose_agent_starts_when_the_daemon_stops_is_left_to_the_next_start(
     daemon: Daemon, client: Client, threads: Path
 ) -> None:
     session = client.create(agent="amp")

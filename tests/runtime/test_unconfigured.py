@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.inside import running
-from tests.runtime.paper import followed
+from tests.runtime.recording_outlet import followed
 
 from sandbox_agent.agents import AGENTS
 from sandbox_agent.agents.mock import Mock
@@ -30,7 +30,7 @@ from sandbox_agent.store.base import Secrets
 
 
 class Cat(Mock):
-    """Named as a program that is on every PATH, so that it would show if that were started."""
+    """Named like a program on every PATH, so that the test would notice if that were started."""
 
     name = "cat"
 
@@ -80,7 +80,7 @@ def test_queued_messages_continue_when_the_agent_is_back(tmp_path: Path) -> None
         async with running(tmp_path, {"cat": Cat()}) as daemon:
             channel = (await daemon.sessions.end("s")).channel
             following = SessionFollowing(daemon.log, channel, "s", 0)
-            async with followed(following) as paper:
-                await paper.until(lambda: b"You said: later" in paper.text)
+            async with followed(following) as outlet:
+                await outlet.until(lambda: b"You said: later" in outlet.text)
 
     asyncio.run(scenario())

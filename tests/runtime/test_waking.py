@@ -29,6 +29,6 @@ def test_it_can_be_cancelled_though_the_one_before_it_was(tmp_path: Path) -> Non
             client.post(f"/v1/sessions/{session}/cancel")
         ended = [data["metadata"]["stop_reason"] for data in of_type(client.events(session), "turn.ended")]
         assert ended == ["interrupted", "interrupted"]
-        # It heard of both: one that does not listen would have been ended.
+        # It received both: an agent that ignores them would have been ended.
         wait_until(lambda: client.info(session)["state"] == "idle")
         assert descendants(daemon.pid) == processes

@@ -1,4 +1,4 @@
-"""The scenario as data: its steps, and what must come of them. Knows nothing of any client."""
+"""The scenario as data: its steps, and what must come of them. Knows nothing about any client."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def load() -> Scenario:
 
 
 def check_log(log: list[Event], turns: list[list[Event]]) -> None:
-    """The log has no gap and no double, and every turn is a slice of it."""
+    """The log has no gaps and no duplicates, and every turn is a slice of it."""
     assert [event.sequence for event in log] == list(range(1, len(log) + 1))
     for turn in turns:
         first = turn[0].sequence
@@ -173,5 +173,5 @@ def _agent_deltas(events: list[Event]) -> int:
 
 
 def _reached(events: list[Event], mark: Deltas) -> bool:
-    """The last event is the one that makes so many."""
+    """Whether the last event reaches this count."""
     return _agent_deltas(events) == mark.agent_deltas and isinstance(events[-1].data, ItemDelta)

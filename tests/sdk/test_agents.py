@@ -1,4 +1,4 @@
-"""Lists that iterate, and an installation that tells how it gets on, with a real daemon."""
+"""Lists that iterate, and an installation that reports its progress, with a real daemon."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_installation_reports_its_progress(mirror: Path, tmp_path: Path) -> N
     with SandboxAgent.start(data_dir=tmp_path / "data", env=env) as client:
         installed = client.agents.install("claude", agent_version=VERSION, on_progress=steps.append)
         assert (installed.version, installed.source) == (VERSION, "mirror")
-        # Of several steps at once only the latest is told.
+        # Of several steps at once, only the latest is reported.
         assert "mirror" in {step.source for step in steps}
         with pytest.raises(InstallFailed):
             client.agents.install("claude", agent_version="0.0.1", on_progress=steps.append)

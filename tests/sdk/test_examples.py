@@ -163,7 +163,7 @@ def test_tools_are_functions_of_the_program(tmp_path: Path, environ: dict[str, s
     ]
 
 
-def test_resume_goes_on_after_a_kill_without_loss_or_doubles(
+def test_resume_continues_after_a_kill_without_loss_or_duplicates(
     tmp_path: Path, environ: dict[str, str], mortal: Daemon
 ) -> None:
     environ |= {"SANDBOX_AGENT_ENDPOINT": endpoint_of(mortal), "SANDBOX_AGENT_TOKEN": TOKEN}
@@ -176,7 +176,7 @@ def test_resume_goes_on_after_a_kill_without_loss_or_doubles(
         seen += [int(line.split()[0]) for line in output if line.endswith("\n")]
         first.wait(SECONDS)
     remembered = int((tmp_path / "resume.offset").read_text())
-    # It may have been killed after it showed an event and before it wrote that down.
+    # It may have been killed after it showed an event and before it recorded that.
     assert seen == list(range(1, len(seen) + 1))
     assert remembered in (seen[-1], seen[-1] - 1)
     rest = run("resume.py", "mock", "pace 40 20", folder=tmp_path, environ=environ).splitlines()

@@ -1,4 +1,4 @@
-"""The scenario that every SDK must pass, with the waiting and with the asynchronous Python client."""
+"""The scenario that every SDK must pass, with the blocking and the async Python client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import TOKEN, endpoint_of, kill_and_restart
 from .scenario import PAGE, Step, check_log, load
 
 
-def test_the_scenario_with_the_waiting_client(mortal: Daemon) -> None:
+def test_the_scenario_with_the_blocking_client(mortal: Daemon) -> None:
     turns: list[list[Event]] = []
     log: list[Event] = []
     with SandboxAgent.connect(endpoint_of(mortal), TOKEN) as client, ThreadPoolExecutor(1) as threads:
@@ -102,7 +102,7 @@ def read_back(session: Session) -> list[Event]:
     return log
 
 
-def test_the_scenario_with_the_asynchronous_client(mortal: Daemon) -> None:
+def test_the_scenario_with_the_async_client(mortal: Daemon) -> None:
     asyncio.run(asynchronously(mortal))
 
 

@@ -1,4 +1,4 @@
-"""A daemon that a program starts is its own, and ends with it, however that ends."""
+"""A daemon that a program starts belongs to the program, and ends with it, however the program ends."""
 
 from __future__ import annotations
 

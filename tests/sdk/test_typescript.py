@@ -1,4 +1,4 @@
-"""The TypeScript SDK: its own tests against a real daemon, and that it says what the tables here say.
+"""The TypeScript SDK: its own tests against a real daemon, and that it matches our tables.
 
 `npm ci` runs when `node_modules` is missing or the lock file is newer. Without Node all of it is skipped with a warning; where `CI` is
 set that is a failure.
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(SECONDS + 20)  # a busy machine compiles slowly
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    """The program that runs it, with the SDK and its tests compiled: strictly, or this fails."""
+    """The path of Node.js, with the SDK and its tests compiled in strict mode."""
     found = shutil.which("node")
     if found is None or shutil.which("npm") is None:
         why = "NO node AND npm ON THIS MACHINE: the TypeScript SDK is not tested"
@@ -71,7 +71,7 @@ def run(*command: str, cwd: Path = SDK, **variables: str) -> str:
 
 
 def evaluated(node: str, expression: str) -> Any:
-    """A value that the SDK exports, or what is made of it."""
+    """A value that the SDK exports, or an expression of it."""
     program = f'import * as sdk from "sandbox-agentd"; console.log(JSON.stringify({expression}))'
     return json.loads(run(node, "--input-type=module", "--eval", program))
 
@@ -113,5 +113,5 @@ def test_the_package_has_the_daemons_version() -> None:
 
 
 def test_the_lock_file_names_no_address() -> None:
-    """`npm run lock` takes out what npm writes."""
+    """`npm run lock` removes the addresses that npm writes."""
     assert re.findall(r"https?://.*|.*resolved.*", (SDK / "package-lock.json").read_text()) == []

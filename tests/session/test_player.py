@@ -20,7 +20,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
 @pytest.mark.parametrize("agent", TRANSLATORS)
 def test_malformed_client_input_does_not_end_the_recording(agent: str, nonsense: Any) -> None:
-    """A recording of how an agent takes it is worth reading, too."""
+    """A recording of how an agent handles it is useful, too."""
     native = min((TRANSCRIPTS / agent).glob("*text*/native.jsonl"), default=None)
     native = native or min((TRANSCRIPTS / agent).glob("*/native.jsonl"))
     lines = native.read_bytes().splitlines()

@@ -38,7 +38,7 @@ S = "s"
 
 
 def session(**limits: float) -> tuple[ToyWorld, Actor]:
-    """A session with its agent, and nothing going on."""
+    """An idle session with its agent."""
     world = ToyWorld()
     command = world.create(S, SessionLimits(**limits))  # type: ignore[arg-type]
     world.open(S)

@@ -177,7 +177,7 @@ class Walk(RuleBasedStateMachine):
         self._asked += 1
         self._speak(name, ask_permission(f"k{self._asked}", kind))
 
-    # Steps in a row that a walk seldom takes by itself: so it gets to where more can go wrong.
+    # Sequences that a random walk rarely takes by itself, to reach states in which more can go wrong.
 
     @rule(name=NAMES)
     def a_turn_runs(self, name: str) -> None:

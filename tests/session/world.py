@@ -88,7 +88,7 @@ class Loop:
         return self.now
 
     def run(self) -> None:
-        """What is to run now; not what that brings about."""
+        """Run what is scheduled now, but not what that schedules."""
         for _ in range(len(self.soon)):
             callback, args = self.soon.popleft()
             callback(*args)
@@ -211,12 +211,12 @@ class Actor:
             return
         self._busy = True
         while self._inputs and not self.is_dropped:
-            self._one(self._inputs.popleft())
+            self._take(self._inputs.popleft())
         self._busy = False
         if not self.is_dropped:
             self.world.settle_holds()
 
-    def _one(self, input: Input) -> None:
+    def _take(self, input: Input) -> None:
         refused = isinstance(input, inputs.Refused) and self.core.offer is not None
         quiet = not self.core.inbox and not self.core.sends and not self.core.cancels
         before = self.state()
@@ -393,9 +393,9 @@ class ToyWorld:
         self.unload(actor.id)
         self._held = [held for held in self._held if held[0] is not actor]
         if self.store.session(actor.id) is not None:
-            self.loop.call_soon(self._load_again, actor.id)
+            self.loop.call_soon(self._reload, actor.id)
 
-    def _load_again(self, id: str) -> None:
+    def _reload(self, id: str) -> None:
         if id not in self.actors and self.store.session(id) is not None:
             self.load(id)
 
@@ -488,7 +488,7 @@ class ToyWorld:
         actor.step(inputs.Timer(kind, tag))
 
     def fire_late(self, id: str) -> None:
-        """A timer fires that was disarmed in the same breath: nothing may come of it."""
+        """A timer fires that was disarmed at the same moment: it must have no effect."""
         actor = self.actors[id]
         old = actor.old_timers.pop()
         armed = actor.timers.get(old.kind)
@@ -739,7 +739,7 @@ class ToyWorld:
         count = actor.end.view.record.event_count if actor and actor.end.view else record.event_count
         return view_of(msgspec.structs.replace(view.record, event_count=count), view.pending)
 
-    # -- silence ------------------------------------------------------------------------------
+    # -- coming to rest -----------------------------------------------------------------------
 
     def come_to_rest(self) -> None:
         """The disk is free, processes answer, the agent finishes its turn: then nothing is open and no one waits."""

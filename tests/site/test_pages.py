@@ -24,5 +24,5 @@ def test_every_page_compiles() -> None:
 
 
 def test_the_lock_file_names_no_address() -> None:
-    """`npm run lock` takes out what npm writes."""
+    """`npm run lock` removes the addresses that npm writes."""
     assert "://" not in (PACKAGE / "package-lock.json").read_text()

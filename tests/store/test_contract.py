@@ -1,4 +1,4 @@
-"""Both stores fulfil the store contract."""
+"""Every store fulfils the store contract."""
 
 from __future__ import annotations
 

@@ -135,9 +135,9 @@ DAMAGES: dict[Callable[[Path], None], str] = {
     cut_short: "log.db was changed by another program while .* pages are missing",
     replaced: "log.db was replaced while",
     overwritten: "log.db was changed by another program while .* it holds another log",
-    wal_cut: "log.db-wal was cut while .* a part of the log is lost",
-    wal_cut_by_a_page: "log.db-wal was cut while .* a part of the log is lost",
-    wal_emptied: "log.db-wal was cut while .* a part of the log is lost",
+    wal_cut: "log.db-wal was truncated while .* a part of the log is lost",
+    wal_cut_by_a_page: "log.db-wal was truncated while .* a part of the log is lost",
+    wal_emptied: "log.db-wal was truncated while .* a part of the log is lost",
     wal_removed: "log.db-wal was removed while",
 }
 
@@ -217,7 +217,7 @@ def test_a_file_that_takes_the_place_of_another_does_not_get_its_write_ahead_log
     old.close()
 
 
-# -- what is no damage ----------------------------------------------------------------------------
+# -- what is not damage --------------------------------------------------------------------------
 
 
 def test_other_programs_may_move_the_write_ahead_log_into_the_file(path: Path, store: SqliteStore) -> None:

@@ -372,7 +372,7 @@ def test_what_a_start_asks_for_does_not_look_at_every_session(path: Path) -> Non
 
 
 def migrate_until(connection: apsw.Connection, made: str) -> None:
-    """To the schema of before the one that makes something of this name."""
+    """Migrate up to the schema before the one that creates something with this name."""
     known = migrations()
     [version] = [number for number, sql in enumerate(known) if f"{made} " in sql.split("INSERT")[0]]
     for sql in known[:version]:
@@ -396,7 +396,7 @@ def test_sessions_of_an_older_schema_keep_the_folder_of_their_files(path: Path) 
 
 
 def test_messages_that_an_older_schema_queued_keep_their_heads(path: Path) -> None:
-    """A file of before, with one session and two messages in its queue."""
+    """A file of an older version, with one session and two queued messages."""
     queued = [
         QueuedMessage("t1", Prompt("é"), "then", fresh=True),
         QueuedMessage("t2", Prompt("b"), "later"),
@@ -435,7 +435,7 @@ def test_heads_of_a_queue_cost_nothing_for_the_size_of_its_messages(path: Path) 
     again.close()
 
 
-# -- room in the write-ahead log ------------------------------------------------------------------
+# -- space in the write-ahead log -----------------------------------------------------------------
 
 
 def test_the_write_ahead_log_has_its_size_before_the_first_write(path: Path) -> None:

@@ -185,17 +185,17 @@ def test_the_table_says_what_was_kept_and_what_was_missed() -> None:
     counts: dict[Side, Ledger] = {"ours": Ledger(sent=7, lost=1), "peer": Ledger(sent=5, hung=2)}
     shown = table(Report("a machine", 5, 1.0, metrics, counts))
     assert shown.splitlines() == [
-        "| metric           | ours    | peer    | ratio: median [min-max] | aim   |        |",
-        "|------------------|---------|---------|-------------------------|-------|--------|",
-        "| kept of it       | 150 ms  | 100 ms  | 1.50 [1.50-1.50]        | ≤ 2   | ok     |",
-        "| missed of it     | 2.50 ms | 1.00 ms | 2.50 [2.50-2.50]        | ≤ 1.1 | missed |",
-        "| no aim of it     | 33.3 ms | 10.0 ms | 3.33 [3.33-3.33]        |       |        |",
-        "| alone of it      | 0.12 ms | -       |                         | ≤ 1.1 |        |",
-        "| events lost      | 1 of 7  | 0 of 5  |                         | 0     | missed |",
-        "| events doubled   | 0       | 0       |                         | 0     | ok     |",
-        "| requests hung    | 0       | 2       |                         | 0     | ok     |",
-        "| requests refused | 0       | 0       |                         | 0     | ok     |",
-        "| processes leaked | 0       | 0       |                         | 0     | ok     |",
+        "| metric            | ours    | peer    | ratio: median [min-max] | aim   |        |",
+        "|-------------------|---------|---------|-------------------------|-------|--------|",
+        "| kept of it        | 150 ms  | 100 ms  | 1.50 [1.50-1.50]        | ≤ 2   | ok     |",
+        "| missed of it      | 2.50 ms | 1.00 ms | 2.50 [2.50-2.50]        | ≤ 1.1 | missed |",
+        "| no aim of it      | 33.3 ms | 10.0 ms | 3.33 [3.33-3.33]        |       |        |",
+        "| alone of it       | 0.12 ms | -       |                         | ≤ 1.1 |        |",
+        "| events lost       | 1 of 7  | 0 of 5  |                         | 0     | missed |",
+        "| events duplicated | 0       | 0       |                         | 0     | ok     |",
+        "| requests hung     | 0       | 2       |                         | 0     | ok     |",
+        "| requests refused  | 0       | 0       |                         | 0     | ok     |",
+        "| processes leaked  | 0       | 0       |                         | 0     | ok     |",
     ]
 
 
@@ -267,14 +267,14 @@ def test_a_fault_that_the_old_commit_did_not_have_is_worse() -> None:
 def test_the_table_of_two_commits_says_what_is_worse() -> None:
     result = compared([1.0, 1.1, 1.2], [2.0, 2.0, 2.0])
     assert comparison_table(result).splitlines() == [
-        "| metric           | old     | new     | new / old | spread of old |       |",
-        "|------------------|---------|---------|-----------|---------------|-------|",
-        "| a metric         | 1.10 ms | 2.00 ms | 1.82      | 18%           | worse |",
-        "| events lost      | 0       | 0       |           |               |       |",
-        "| events doubled   | 0       | 0       |           |               |       |",
-        "| requests hung    | 0       | 0       |           |               |       |",
-        "| requests refused | 0       | 0       |           |               |       |",
-        "| processes leaked | 0       | 0       |           |               |       |",
+        "| metric            | old     | new     | new / old | spread of old |       |",
+        "|-------------------|---------|---------|-----------|---------------|-------|",
+        "| a metric          | 1.10 ms | 2.00 ms | 1.82      | 18%           | worse |",
+        "| events lost       | 0       | 0       |           |               |       |",
+        "| events duplicated | 0       | 0       |           |               |       |",
+        "| requests hung     | 0       | 0       |           |               |       |",
+        "| requests refused  | 0       | 0       |           |               |       |",
+        "| processes leaked  | 0       | 0       |           |               |       |",
     ]
     assert result.worse() == ["a metric"]
 
@@ -353,7 +353,7 @@ def test_the_kernel_knows_what_each_thread_used() -> None:
     assert used.cpu >= 0.03
 
 
-# -- the whole of it --------------------------------------------------------------------------
+# -- a whole run ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What is shipped: a wheel and an sdist hold the inspector's page, or there is none and the reason is told."""
+"""What is shipped: a wheel and an sdist contain the inspector's page, or the build fails with the reason."""
 
 from __future__ import annotations
 

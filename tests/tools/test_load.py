@@ -1,4 +1,4 @@
-"""The load and what it measures: a short run loses nothing, and growth is told from what is flat."""
+"""The load and what it measures: a short run loses nothing, and growth is distinguished from noise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_short_load_loses_nothing() -> None:
     command = [sys.executable, "-m", "tools.load", *size]
     ran = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=110)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "**events lost, doubled or out of order** | **0** |" in ran.stdout
+    assert "**events lost, duplicated or out of order** | **0** |" in ran.stdout
 
 
 def frame(id: int, delta: str) -> bytes:

@@ -67,7 +67,7 @@ def test_a_checkout_is_set_up_with_the_oldest_python(tmp_path: Path) -> None:
 
 
 def test_an_older_python_is_refused_by_make_with_the_version_that_is_needed(tmp_path: Path) -> None:
-    """The first thing that the recipe does; here it is asked with the version of this Python set back."""
+    """The recipe checks the version first; here, this Python pretends to be older."""
     old = tmp_path / "python"
     set_back = "import sys; sys.version_info = (3, 11, 1); exec(sys.argv[1])"
     old.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} -c \'{set_back}\' "$2"\nexit 9\n')

@@ -17,7 +17,7 @@ from .report import Metric, load, machine, table_of, with_unit
 TOLERANCE = 0.05
 FAULTS = {
     "lost": "events lost",
-    "doubled": "events doubled",
+    "doubled": "events duplicated",
     "hung": "requests hung",
     "wrong": "requests refused",
     "leaked": "processes leaked",
@@ -54,7 +54,7 @@ class Comparison(Struct):
 
     def worse(self) -> list[str]:
         """The titles of the figures that are worse."""
-        figures = [one.title for one in self.metrics if one.verdict == "worse"]
+        figures = [figure.title for figure in self.metrics if figure.verdict == "worse"]
         return [*figures, *(title for title, old, new in self.faults() if new > old)]
 
     def faults(self) -> list[tuple[str, int, int]]:
@@ -95,16 +95,23 @@ def _verdict(old: float | None, new: float | None, spread: float) -> Verdict:
 
 def table(result: Comparison) -> str:
     head = ("metric", "old", "new", "new / old", "spread of old", "")
-    rows = [_row(one) for one in result.metrics]
+    rows = [_row(figure) for figure in result.metrics]
     for title, old, new in result.faults():
         rows.append((title, str(old), str(new), "", "", "worse" if new > old else ""))
     return table_of(head, rows)
 
 
-def _row(one: Compared) -> Sequence[str]:
-    ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
-    spread = f"{one.spread / one.old:.0%}" if one.old else ""
-    return one.title, with_unit(one.old, one.unit), with_unit(one.new, one.unit), ratio, spread, one.verdict
+def _row(figure: Compared) -> Sequence[str]:
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+    spread = f"{figure.spread / figure.old:.0%}" if figure.old else ""
+    return (
+        figure.title,
+        with_unit(figure.old, figure.unit),
+        with_unit(figure.new, figure.unit),
+        ratio,
+        spread,
+        figure.verdict,
+    )
 
 
 def footnote(result: Comparison) -> str:

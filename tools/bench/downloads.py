@@ -40,8 +40,8 @@ def download(bench: Bench) -> list[Metric]:
         if len(ours) == 1:
             places["peer"] = (stack.enter_context(_plain_uvicorn(file)), "/")
         for daemon in ours:
-            one = stack.enter_context(running(daemon, bench.folder))
-            places[daemon.side] = (one.port, f"/v1/fs/file?path={quote(str(file))}")
+            target = stack.enter_context(running(daemon, bench.folder))
+            places[daemon.side] = (target.port, f"/v1/fs/file?path={quote(str(file))}")
         for port, path in places.values():
             _fetch(port, path, size)
         for _ in range(bench.rounds):

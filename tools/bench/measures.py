@@ -42,11 +42,11 @@ class Bench(Struct):
         with ExitStack() as stack:
             yield [stack.enter_context(running(daemon, self.folder)) for daemon in self.daemons]
 
-    def started_anew(self, rounds: int) -> Iterator[Running]:
+    def restarted(self, rounds: int) -> Iterator[Running]:
         for number in range(rounds):
             for daemon in self.daemons if number % 2 == 0 else reversed(self.daemons):
-                with running(daemon, self.folder) as one:
-                    yield one
+                with running(daemon, self.folder) as target:
+                    yield target
 
 
 def measure(name: str) -> Callable[[Callable[[Bench], list[Metric]]], Callable[[Bench], list[Metric]]]:
@@ -63,11 +63,11 @@ def start(bench: Bench) -> list[Metric]:
     cold = Metric("cold_start", "cold start to the first health answer", "ms", 5)
     rss = Metric("idle_rss", "idle memory (RSS)", "MiB", 3)
     pss = Metric("idle_pss", "idle memory (PSS)", "MiB")
-    for one in bench.started_anew(bench.rounds):
-        side = one.daemon.side
-        cold.values[side].append(one.start_seconds * 1e3)
+    for target in bench.restarted(bench.rounds):
+        side = target.daemon.side
+        cold.values[side].append(target.start_seconds * 1e3)
         time.sleep(0.2 if bench.quick else 1)
-        memory = one.memory()
+        memory = target.memory()
         rss.values[side].append(memory.rss / 2**20)
         pss.values[side].append(memory.pss / 2**20)
     return [cold, rss, pss]
@@ -78,12 +78,14 @@ def health(bench: Bench) -> list[Metric]:
     metric = Metric("health", "CPU per health request", "us", 1.2)
     requests = 1600 if bench.quick else 6400
     with bench.all_running() as sides:
-        for one in sides:
-            carry_out(one, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
-        for one in bench.take_turns(sides):
-            with one.measured() as cost:
-                outcome = carry_out(one, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30))
-            metric.values[one.daemon.side].append(None if outcome.hung else cost.per(requests))
+        for target in sides:
+            carry_out(target, Repeat(path=HEALTH, requests=800, connections=16, seconds=30))
+        for target in bench.take_turns(sides):
+            with target.measured() as cost:
+                outcome = carry_out(
+                    target, Repeat(path=HEALTH, requests=requests, connections=16, seconds=30)
+                )
+            metric.values[target.daemon.side].append(None if outcome.hung else cost.per(requests))
     return [metric]
 
 
@@ -92,16 +94,16 @@ def readers(bench: Bench) -> list[Metric]:
     """The memory of an idle reader. Freed memory is not returned, so each round uses a new process."""
     metric = Metric("idle_reader", "memory per idle event stream reader (RSS)", "KiB", 0.05)
     count = 200 if bench.quick else 1000
-    for one in bench.started_anew(1 if bench.quick else min(bench.rounds, 3)):
-        with one.session() as session:
-            attach(one, session, 20)
-            _turn(one, session, Pace(20))
+    for target in bench.restarted(1 if bench.quick else min(bench.rounds, 3)):
+        with target.session() as session:
+            attach(target, session, 20)
+            _turn(target, session, Pace(20))
             time.sleep(0.3)
-            before = one.memory().rss
-            attach(one, session, count)
+            before = target.memory().rss
+            attach(target, session, count)
             time.sleep(0.5)
-            metric.values[one.daemon.side].append((one.memory().rss - before) / count / 1024)
-            carry_out(one, Detach(seconds=5))
+            metric.values[target.daemon.side].append((target.memory().rss - before) / count / 1024)
+            carry_out(target, Detach(seconds=5))
     return [metric]
 
 
@@ -112,15 +114,15 @@ def first_event(bench: Bench) -> list[Metric]:
     answer = Metric("first_answer", "prompt to first delta", "ms", 3)
     turns = 10 if bench.quick else 40
     with bench.all_running() as sides, ExitStack() as stack:
-        sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
-        for one in sides:
-            attach(one, sessions[one.daemon.side], 1)
-            _turn(one, sessions[one.daemon.side], Pace(5))
-        for one in bench.take_turns(sides):
-            with one.measured():
-                outcomes = [_turn(one, sessions[one.daemon.side], Pace(1)) for _ in range(turns)]
-            first.values[one.daemon.side].append(_median_ms(outcome.first_event for outcome in outcomes))
-            answer.values[one.daemon.side].append(_median_ms(outcome.first_answer for outcome in outcomes))
+        sessions = {target.daemon.side: stack.enter_context(target.session()) for target in sides}
+        for target in sides:
+            attach(target, sessions[target.daemon.side], 1)
+            _turn(target, sessions[target.daemon.side], Pace(5))
+        for target in bench.take_turns(sides):
+            with target.measured():
+                outcomes = [_turn(target, sessions[target.daemon.side], Pace(1)) for _ in range(turns)]
+            first.values[target.daemon.side].append(_median_ms(outcome.first_event for outcome in outcomes))
+            answer.values[target.daemon.side].append(_median_ms(outcome.first_answer for outcome in outcomes))
     return [first, answer]
 
 
@@ -128,24 +130,24 @@ def first_event(bench: Bench) -> list[Metric]:
 def flood(bench: Bench) -> list[Metric]:
     """From posting a prompt to what a reader sees first, beside 64 processes that write at full speed."""
     metric = Metric("flood_first_event", "prompt to first event, beside 64 processes that write", "ms", 1.3)
-    for one in bench.started_anew(bench.rounds):
-        with one.session() as session:
-            attach(one, session, 1)
-            _turn(one, session, Pace(5))
+    for target in bench.restarted(bench.rounds):
+        with target.session() as session:
+            attach(target, session, 1)
+            _turn(target, session, Pace(5))
             for _ in range(FLOOD):
-                one.ask("POST", "/v1/processes", {"command": "yes"})
+                target.ask("POST", "/v1/processes", {"command": "yes"})
             try:
-                outcomes = [_turn(one, session, Pace(1)) for _ in range(10 if bench.quick else 40)]
+                outcomes = [_turn(target, session, Pace(1)) for _ in range(10 if bench.quick else 40)]
             finally:
                 for number in range(1, FLOOD + 1):
-                    one.ask("POST", f"/v1/processes/proc_{number}/kill?waitMs=0")
-            values = metric.values[one.daemon.side]
+                    target.ask("POST", f"/v1/processes/proc_{number}/kill?waitMs=0")
+            values = metric.values[target.daemon.side]
             values.append(_median_ms(outcome.first_event for outcome in outcomes))
     return [metric]
 
 
 def _median_ms(seconds: Iterable[float | None]) -> float | None:
-    known = [one * 1e3 for one in seconds if one is not None]
+    known = [value * 1e3 for value in seconds if value is not None]
     return statistics.median(known) if known else None
 
 
@@ -169,17 +171,17 @@ def _cpu_per_event(
     name = "event_" + title.replace("/", "_per_").replace(", ", "_").replace(" ", "_")
     metric = Metric(name, f"CPU per event, {title}", "us", aim)
     with ExitStack() as stack:
-        sessions = {one.daemon.side: stack.enter_context(one.session()) for one in sides}
-        for one in sides:
-            attach(one, sessions[one.daemon.side], readers)
-            _turn(one, sessions[one.daemon.side], Pace(200, 1, 1))
-        for one in bench.take_turns(sides):
-            with one.measured() as cost:
-                outcome = _turn(one, sessions[one.daemon.side], pace)
+        sessions = {target.daemon.side: stack.enter_context(target.session()) for target in sides}
+        for target in sides:
+            attach(target, sessions[target.daemon.side], readers)
+            _turn(target, sessions[target.daemon.side], Pace(200, 1, 1))
+        for target in bench.take_turns(sides):
+            with target.measured() as cost:
+                outcome = _turn(target, sessions[target.daemon.side], pace)
             value = None if outcome.hung else cost.per(sum(outcome.delivered))
-            metric.values[one.daemon.side].append(value)
-        for one in sides:
-            carry_out(one, Detach(seconds=5))
+            metric.values[target.daemon.side].append(value)
+        for target in sides:
+            carry_out(target, Detach(seconds=5))
     return metric
 
 
@@ -211,39 +213,41 @@ def _at_the_pace_of_models(bench: Bench, crowd: Crowd) -> Metric:
     """Few events per second and session: the cost is how often the daemon wakes up."""
     metric = Metric(f"pace_{crowd.sessions}", crowd.title, "us", crowd.aim)
     with bench.all_running() as sides, ExitStack() as stack:
-        sessions = {one.daemon.side: stack.enter_context(one.sessions(crowd.sessions)) for one in sides}
-        for one in sides:
-            for session in sessions[one.daemon.side]:
-                attach(one, session, 1)
-            _turns(one, sessions[one.daemon.side], Pace(50, crowd.pace.every_ms))
-        for one in bench.take_turns(sides):
-            with one.measured() as cost:
-                outcome = _turns(one, sessions[one.daemon.side], crowd.pace)
+        sessions = {
+            target.daemon.side: stack.enter_context(target.sessions(crowd.sessions)) for target in sides
+        }
+        for target in sides:
+            for session in sessions[target.daemon.side]:
+                attach(target, session, 1)
+            _turns(target, sessions[target.daemon.side], Pace(50, crowd.pace.every_ms))
+        for target in bench.take_turns(sides):
+            with target.measured() as cost:
+                outcome = _turns(target, sessions[target.daemon.side], crowd.pace)
             value = None if outcome.hung else cost.per(sum(outcome.delivered))
-            metric.values[one.daemon.side].append(value)
-        for one in sides:
-            carry_out(one, Detach(seconds=5))
+            metric.values[target.daemon.side].append(value)
+        for target in sides:
+            carry_out(target, Detach(seconds=5))
     return metric
 
 
-def attach(one: Running, session: str, readers: int) -> None:
-    path = one.daemon.events_path(session)
-    carry_out(one, Attach(path=path, readers=readers, marks=one.daemon.marks, seconds=20))
+def attach(target: Running, session: str, readers: int) -> None:
+    path = target.daemon.events_path(session)
+    carry_out(target, Attach(path=path, readers=readers, marks=target.daemon.marks, seconds=20))
 
 
-def _turn(one: Running, session: str, pace: Pace) -> Outcome:
-    outcome = carry_out(one, one.daemon.turn(session, pace.prompt, _limit(pace)))
-    _enter(one, pace, outcome)
+def _turn(target: Running, session: str, pace: Pace) -> Outcome:
+    outcome = carry_out(target, target.daemon.turn(session, pace.prompt, _limit(pace)))
+    _enter(target, pace, outcome)
     return outcome
 
 
-def _turns(one: Running, sessions: Sequence[str], pace: Pace) -> Outcome:
+def _turns(target: Running, sessions: Sequence[str], pace: Pace) -> Outcome:
     """One turn per session, started one after another within the time between two events."""
     seconds = _limit(pace)
-    turns = tuple(one.daemon.turn(session, pace.prompt, seconds) for session in sessions)
+    turns = tuple(target.daemon.turn(session, pace.prompt, seconds) for session in sessions)
     apart = pace.every_ms / 1000 / len(sessions)
-    outcome = carry_out(one, Together(turns=turns, apart=apart, seconds=seconds))
-    _enter(one, pace, outcome)
+    outcome = carry_out(target, Together(turns=turns, apart=apart, seconds=seconds))
+    _enter(target, pace, outcome)
     return outcome
 
 
@@ -251,8 +255,8 @@ def _limit(pace: Pace) -> float:
     return 10 + 4 * pace.events * pace.every_ms / pace.burst / 1000
 
 
-def _enter(one: Running, pace: Pace, outcome: Outcome) -> None:
-    ledger = one.daemon.ledger
+def _enter(target: Running, pace: Pace, outcome: Outcome) -> None:
+    ledger = target.daemon.ledger
     ledger.doubled += outcome.doubled
     for count in outcome.delivered:
         ledger.sent += pace.events
@@ -260,12 +264,12 @@ def _enter(one: Running, pace: Pace, outcome: Outcome) -> None:
         ledger.doubled += max(0, count - pace.events)  # the same event under a new id
 
 
-def carry_out(one: Running, order: Order) -> Outcome:
-    outcome = one.load.order(order)
-    ledger = one.daemon.ledger
+def carry_out(target: Running, order: Order) -> Outcome:
+    outcome = target.load.order(order)
+    ledger = target.daemon.ledger
     ledger.hung += outcome.hung
     ledger.wrong += outcome.wrong
     ledger.late_orders += outcome.hung > 0
     if ledger.late_orders > LATE_ORDERS:
-        raise Unusable(f"{one.daemon.side}: hung again and again, last in {order}")
+        raise Unusable(f"{target.daemon.side}: hung again and again, last in {order}")
     return outcome

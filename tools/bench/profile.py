@@ -93,9 +93,9 @@ class Profiled(Ours):
                 text=True,
             )
             assert profiler.stdout
-            said = profiler.stdout.readline()
-            if "Sampling process" not in said:
-                raise Unusable(f"{PROFILER}: {said}{profiler.communicate()[0]}")
+            line = profiler.stdout.readline()
+            if "Sampling process" not in line:
+                raise Unusable(f"{PROFILER}: {line}{profiler.communicate()[0]}")
             yield
             profiler.send_signal(signal.SIGINT)
             profiler.communicate(timeout=STOP_SECONDS)
@@ -150,7 +150,7 @@ def show(daemon: Profiled, top: int) -> str:
     functions = own_and_total(costs(daemon.samples, daemon.uses))
     ordered = [
         *functions[:top],
-        *sorted((one for one in functions if _is_ours(one[0])), key=lambda one: -one[2])[:top],
+        *sorted((row for row in functions if _is_ours(row[0])), key=lambda row: -row[2])[:top],
     ]
     rows = [(f"{own * scale:.1f}", f"{total * scale:.1f}", function) for function, own, total in ordered]
     head = (f"own, {unit}", "with callees", "function")

@@ -120,7 +120,7 @@ def _summary(metric: Metric) -> Summary:
 
 def table(result: Report) -> str:
     head = ("metric", "ours", "peer", "ratio: median [min-max]", "aim", "")
-    return table_of(head, [*(_metric_row(one) for one in result.metrics), *_count_rows(result.counts)])
+    return table_of(head, [*(_metric_row(metric) for metric in result.metrics), *_count_rows(result.counts)])
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -134,14 +134,21 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
 
 
-def _metric_row(one: Summary) -> tuple[str, ...]:
+def _metric_row(metric: Summary) -> tuple[str, ...]:
     ratio = verdict = ""
-    if one.ratio is not None:
-        ratio = f"{one.ratio:.2f} [{one.ratio_min:.2f}-{one.ratio_max:.2f}]"
-        if one.aim is not None:
-            verdict = "ok" if one.ratio <= one.aim else "missed"
-    aim = "" if one.aim is None else f"≤ {one.aim:g}"
-    return one.title, with_unit(one.ours, one.unit), with_unit(one.peer, one.unit), ratio, aim, verdict
+    if metric.ratio is not None:
+        ratio = f"{metric.ratio:.2f} [{metric.ratio_min:.2f}-{metric.ratio_max:.2f}]"
+        if metric.aim is not None:
+            verdict = "ok" if metric.ratio <= metric.aim else "missed"
+    aim = "" if metric.aim is None else f"≤ {metric.aim:g}"
+    return (
+        metric.title,
+        with_unit(metric.ours, metric.unit),
+        with_unit(metric.peer, metric.unit),
+        ratio,
+        aim,
+        verdict,
+    )
 
 
 def with_unit(value: float | None, unit: str) -> str:
@@ -160,7 +167,7 @@ def _count_rows(counts: dict[Side, Ledger]) -> list[tuple[str, ...]]:
 
     return [
         row("events lost", "{count.lost} of {count.sent}"),
-        row("events doubled", "{count.doubled}"),
+        row("events duplicated", "{count.doubled}"),
         row("requests hung", "{count.hung}"),
         row("requests refused", "{count.wrong}"),
         row("processes leaked", "{count.leaked}"),

@@ -40,7 +40,7 @@ def screenshot(bench: Bench) -> list[Metric]:
     idle = Metric("desktop_idle", "CPU time of the daemon per second of an idle desktop", "ms")
     with ExitStack() as stack:
         places = [stack.enter_context(running(daemon, bench.folder)) for daemon in ours]
-        environ = {one.daemon.side: _start(one) for one in places}
+        environ = {place.daemon.side: _start(place) for place in places}
         for place in places:
             before = cpu_seconds([place.process.pid])
             time.sleep(IDLE_SECONDS)

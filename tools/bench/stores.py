@@ -125,7 +125,7 @@ def write(url: str, name: str, seconds: float) -> None:
 
 
 def woken(url: str, commits: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of commits of one event, and from their begin until a reader on another node has read them."""
+    """Milliseconds of commits of one event, and from their start until a reader on another node has read them."""
     store = joined(url, "speaker")
     writer = Writer(store, "speaker")
     reader = _child("read", url, "listener", str(commits))
@@ -185,17 +185,17 @@ def run(commits: int, seconds: float) -> str:
         lines = list(compared(Writer(stores[0], "a"), Writer(stores[1], "a"), commits))
         url = server.url(server.new_schema())
         joined(url, "first").close()
-        one, three = rate(url, 1, seconds), rate(url, 3, seconds)
+        single, three = rate(url, 1, seconds), rate(url, 3, seconds)
         times, delays = woken(url, commits)
     lines += [
         "",
         "| | |",
         "|---|---:|",
-        f"| one node, three nodes, each a process with 20 events per commit | {one:,.0f}, {three:,.0f} events/s |",
-        f"| three nodes to one | {three / one:.2f} |",
+        f"| one node, three nodes, each a process with 20 events per commit | {single:,.0f}, {three:,.0f} events/s |",
+        f"| three nodes to one | {three / single:.2f} |",
         f"| commit of one event, p10 / p50 / p99 | {_shown(times)} ms |",
-        f"| its begin until a reader on another node has read it, p10 / p50 / p99 | {_shown(delays)} ms |",
-        f"| wake-up to commit, p50 | {median(delays) / median(times):.2f} |",
+        f"| from its start until a reader on another node has read it, p10 / p50 / p99 | {_shown(delays)} ms |",
+        f"| that time divided by the commit's, p50 | {median(delays) / median(times):.2f} |",
         "",
         f"{commits} commits of each kind; {machine()}.",
     ]

@@ -40,8 +40,8 @@ def terminal(bench: Bench) -> list[Metric]:
         if len(ours) == 1:
             sides["peer"] = (stack.enter_context(_local_terminal()), ALLOWED_MS)
         for daemon in ours:
-            one = stack.enter_context(running(daemon, bench.folder))
-            sides[daemon.side] = (stack.enter_context(_remote_terminal(one)), 0.0)
+            target = stack.enter_context(running(daemon, bench.folder))
+            sides[daemon.side] = (stack.enter_context(_remote_terminal(target)), 0.0)
         for _ in range(bench.rounds):
             for side, (press, allowed) in sides.items():
                 metric.values[side].append(_median_ms(press, keys) + allowed)
@@ -77,8 +77,8 @@ def _local_terminal() -> Iterator[Press]:
 
 
 @contextmanager
-def _remote_terminal(one: Running) -> Iterator[Press]:
-    with SandboxAgent.connect(f"http://127.0.0.1:{one.port}") as client:
+def _remote_terminal(target: Running) -> Iterator[Press]:
+    with SandboxAgent.connect(f"http://127.0.0.1:{target.port}") as client:
         process = client.processes.create("cat", tty=True)
         with client.processes.terminal(process.id) as shown:
 

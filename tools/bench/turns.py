@@ -96,11 +96,11 @@ def _players(
     if len(ours) == 1:
         plan = Plan(agent, str(program), str(bench.folder / f"native-{agent}"), model_url)
         players["peer"] = _native_player(stack.enter_context(_natively(plan)))
-    for one in ours:
-        through = stack.enter_context(running(Driving(one, agent, program, model_url), bench.folder))
+    for daemon in ours:
+        through = stack.enter_context(running(Driving(daemon, agent, program, model_url), bench.folder))
         session = stack.enter_context(through.session())
         attach(through, session, 1)
-        players[one.side] = _player_through(through, session)
+        players[daemon.side] = _player_through(through, session)
     return players
 
 

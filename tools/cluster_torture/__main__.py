@@ -39,7 +39,7 @@ def main() -> int:
     text = _summary(figures, seed, time.monotonic() - began)
     print(text)
     if figures.broken:
-        print(*(f"BROKEN: {one}" for one in figures.broken[:40]), sep="\n")
+        print(*(f"BROKEN: {promise}" for promise in figures.broken[:40]), sep="\n")
         print(f"The data directories were kept: {folder}")
         return 1
     shutil.rmtree(folder)
@@ -69,7 +69,7 @@ def _summary(figures: Figures, seed: int, seconds: float) -> str:
         "answers acknowledged": f"{figures.answers}",
         "sessions": f"{figures.sessions}",
         "events in their logs": f"{figures.events}",
-        "**promises broken** (lost, doubled, changed, a gap, a rule, a process left)": f"**{len(figures.broken)}**",
+        "**broken promises** (lost, duplicated or changed events, gaps, broken rules, leftover processes)": f"**{len(figures.broken)}**",
     }
     table = "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows.items())])
     return f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}."

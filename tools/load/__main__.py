@@ -43,7 +43,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     text = _table(outcome)
     print(text)
-    print(*(f"WRONG: {one}" for one in outcome.wrong[:20]), sep="\n", end="")
+    print(*(f"WRONG: {problem}" for problem in outcome.wrong[:20]), sep="\n", end="")
     if outcome.failed or _added(outcome) > MEMORY_LIMIT:
         return 1
     if options.write_docs:
@@ -59,17 +59,17 @@ def _table(outcome: Outcome) -> str:
     slow, returning = (KINDS.count(kind) for kind in ("slow", "returning"))
     half = outcome.memory[len(outcome.memory) // 2]
     rows = {
-        f"sessions / readers ({slow} of {len(KINDS)} slow, {returning} of {len(KINDS)} come and go)": (
+        f"sessions / readers ({slow} of {len(KINDS)} slow, {returning} of {len(KINDS)} reconnecting)": (
             f"{outcome.sessions} / {outcome.readers}"
         ),
         "turns / events": f"{outcome.turns} / {outcome.events}",
         "events delivered / connections made": f"{outcome.delivered} / {outcome.connections}",
-        "**events lost, doubled or out of order**": f"**{outcome.lost + len(outcome.wrong)}**",
+        "**events lost, duplicated or out of order**": f"**{outcome.lost + len(outcome.wrong)}**",
         "agent's write to reader, p50 / p99 / worst": (
             f"{outcome.late_ms(0.5):.1f} / {outcome.late_ms(0.99):.1f} / {outcome.late_ms(1.0):.0f} ms"
         ),
         "memory: idle / all attached": f"{outcome.memory_idle // MIB} / {outcome.memory_attached // MIB} MiB",
-        "memory under load: half-way / most": f"{half // MIB} / {max(outcome.memory) // MIB} MiB",
+        "memory under load: halfway / maximum": f"{half // MIB} / {max(outcome.memory) // MIB} MiB",
         "the daemon's share of one CPU": f"{outcome.cpu / outcome.seconds:.0%}",
         "processes left": f"{outcome.left}",
     }

@@ -37,7 +37,7 @@ def line_chart(xs: Sequence[int], series: Mapping[str, Sequence[float]], across:
         f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle" fill="#1a202c">{escape(across)}</text>'
     )
     parts.append(f'<text x="14" y="{TOP + 4}" fill="#1a202c">{escape(up)}</text>')
-    names = _apart({name: y_of(line[-1]) for name, line in series.items()})
+    names = _spread_out({name: y_of(line[-1]) for name, line in series.items()})
     for colour, (name, line) in zip(COLOURS, series.items(), strict=False):
         points = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in zip(xs, line, strict=True))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -63,10 +63,10 @@ def _short(number: int) -> str:
     return str(number)
 
 
-def _apart(places: Mapping[str, float], gap: float = 15) -> dict[str, float]:
+def _spread_out(places: Mapping[str, float], gap: float = 15) -> dict[str, float]:
     """Move overlapping labels down."""
     moved: dict[str, float] = {}
     last = -gap
-    for name, y in sorted(places.items(), key=lambda one: one[1]):
+    for name, y in sorted(places.items(), key=lambda place: place[1]):
         last = moved[name] = max(y, last + gap)
     return moved

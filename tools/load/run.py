@@ -147,7 +147,7 @@ class Run:
         outcome.events = sum(counts.values())
         outcome.delivered = sum(reader.last for reader in self._readers)
         outcome.connections = sum(reader.connections for reader in self._readers)
-        outcome.wrong = [one for reader in self._readers for one in reader.wrong]
+        outcome.wrong = [problem for reader in self._readers for problem in reader.wrong]
         outcome.late = [late for reader in self._readers for late in reader.late]
 
     def _missing(self, counts: dict[str, int]) -> int:

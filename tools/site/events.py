@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 def render() -> str:
     schema = event_schema()
     shapes: dict[str, Schema] = schema["$defs"]
-    events = [shapes[_name(one)] for one in schema["anyOf"]]
+    events = [shapes[_name(member)] for member in schema["anyOf"]]
     parts = dict.fromkeys(name for event in events for name in _used(event["properties"]["data"], shapes))
     sections = [
         "Every event has the envelope and one of these types as its `data`. "
@@ -46,7 +46,7 @@ def render() -> str:
 
 def _envelope(event: Schema) -> dict[str, Schema]:
     """What all events have in common."""
-    members = {name: one for name, one in event["properties"].items() if name != "data"}
+    members = {name: member for name, member in event["properties"].items() if name != "data"}
     return {**members, "type": {"type": "string", "description": "One of the types below."}}
 
 
@@ -65,9 +65,9 @@ def _used(schema: Schema, shapes: dict[str, Schema], below: bool = False) -> Ite
         if below:
             yield name
         yield from _used(shapes[name], shapes, True)
-    for one in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), schema.get("items")):
-        if isinstance(one, dict):
-            yield from _used(one, shapes, True)
+    for member in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), schema.get("items")):
+        if isinstance(member, dict):
+            yield from _used(member, shapes, True)
 
 
 def _described(schema: Schema) -> tuple[str, str]:
@@ -78,8 +78,8 @@ def _described(schema: Schema) -> tuple[str, str]:
 def _table(properties: dict[str, Schema], owner: Schema) -> str:
     required = owner.get("required", ())
     rows = [
-        f"| `{name}` | {_kind(one)} | {'always' if name in required else 'if known'} | {prose(_text(one))} |"
-        for name, one in properties.items()
+        f"| `{name}` | {_kind(member)} | {'always' if name in required else 'if known'} | {prose(_text(member))} |"
+        for name, member in properties.items()
     ]
     return "\n".join(["| member | type | present | |", "|---|---|---|---|", *rows])
 

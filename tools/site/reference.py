@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sandbox_agent.config import PREFIX, Config
-from sandbox_agent.errors import ERRORS, URN
+from sandbox_agent.errors import ERRORS, URN, SandboxAgentError
 from sandbox_agent.ops import OPERATIONS, Operation
 from sandbox_agent.ops.groups import GROUPS
 
@@ -22,7 +22,9 @@ def http_api() -> str:
     )
     sections = [head]
     for group, about in GROUPS.items():
-        operations = [one for one in OPERATIONS.values() if one.name.partition(".")[0] == group]
+        operations = [
+            operation for operation in OPERATIONS.values() if operation.name.partition(".")[0] == group
+        ]
         sections += [f"## {group}\n", f"{about}\n", *map(_operation, operations)]
     return page("HTTP API", "Every operation: route, fields and problems.", "\n".join(sections))
 
@@ -46,14 +48,18 @@ def _operation(operation: Operation) -> str:
 
 def errors() -> str:
     rows = [
-        f"## {name}\n\n`{URN}{name}`, HTTP {error.status}: {prose(error.title)}.\n"
+        f"## {name}\n\n`{URN}{name}`, HTTP {error.status}: {prose(error.title)}.\n\n{prose(_explained(error))}\n"
         for name, error in ERRORS.items()
     ]
     head = (
         "Every 4xx and 5xx is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, "
         "`instance`, and facts as additional members. 429 and 503 have a `Retry-After` header.\n"
     )
-    return page("Errors", "Problem types and their HTTP status.", "\n".join([head, *rows]))
+    return page("Errors", "Problem types: their HTTP status, and what to do.", "\n".join([head, *rows]))
+
+
+def _explained(error: type[SandboxAgentError]) -> str:
+    return " ".join((error.__doc__ or "").split())
 
 
 def settings() -> str:

@@ -42,7 +42,7 @@ def main() -> int:
     text = _summary(figures, seed, time.monotonic() - began)
     print(text)
     if figures.broken:
-        print(*(f"BROKEN: {one}" for one in figures.broken[:40]), sep="\n")
+        print(*(f"BROKEN: {promise}" for promise in figures.broken[:40]), sep="\n")
         print(f"The data directory was kept: {folder}")
         return 1
     shutil.rmtree(folder)
@@ -80,9 +80,9 @@ def _summary(figures: Figures, seed: int, seconds: float) -> str:
         "sessions": f"{figures.sessions}",
         "events in their logs": f"{figures.events}",
         "processes alive at the kills": f"{figures.processes}",
-        "**promises broken** (lost, doubled, changed, a gap, a rule, a process left)": f"**{len(figures.broken)}**",
-        "restart until it answers, median / worst": f"{typical:.0f} / {worst:.0f} ms",
-        "until no process was left, median / worst": _gone(figures.gone),
+        "**broken promises** (lost, duplicated or changed events, gaps, broken rules, leftover processes)": f"**{len(figures.broken)}**",
+        "restart until the first response, median / worst": f"{typical:.0f} / {worst:.0f} ms",
+        "until all processes had ended, median / worst": _gone(figures.gone),
     }
     table = "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows.items())])
     return f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}."

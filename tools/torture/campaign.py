@@ -13,13 +13,12 @@ from msgspec import Struct, field
 
 from tools.daemon import Daemon
 
-from .ledger import Promised, broken_promises, digest
+from .audit import Audit
 from .users import User, Watcher
 from .world import World
 
 GONE_SECONDS = 5.0
 REST_SECONDS = 60.0
-MOMENT_SECONDS = 1.0
 
 
 class Figures(Struct):
@@ -48,10 +47,11 @@ class Campaign:
         self._random = random.Random(seed)
         self._victim = Daemon(folder)
         self._world = World(self._victim)
+        self._audit = Audit(self._world)
         self._watcher = Watcher(self._world)
         self._users = [User(self._world, f"u{number}", f"{seed}/{number}") for number in range(users)]
 
-    async def run(self, rounds: int, told: Callable[[Figures], None]) -> Figures:
+    async def run(self, rounds: int, report: Callable[[Figures], None]) -> Figures:
         """Stops at the first round that breaks a promise."""
         loop = asyncio.get_running_loop()
         await self._victim.start()
@@ -61,7 +61,7 @@ class Campaign:
             for _ in range(rounds):
                 await self._round(tasks)
                 self.figures.rounds += 1
-                told(self.figures)
+                report(self.figures)
                 if self.figures.broken:
                     return self.figures
         finally:
@@ -80,7 +80,8 @@ class Campaign:
         for task in failed:
             task.result()  # raises
         await self._world.gate.everybody_waits()
-        await self._check(at_rest=False)
+        self.figures.broken += self._watcher.broken
+        self.figures.broken += await self._audit.check(at_rest=False)
         self.figures.messages, self.figures.answers = self._world.messages, self._world.answers
 
     def _moment(self) -> float:
@@ -116,70 +117,17 @@ class Campaign:
             await asyncio.sleep(0.02)
         self.figures.gone.append(time.monotonic() - began)
 
-    async def _check(self, *, at_rest: bool) -> None:
-        world, broken = self._world, self.figures.broken
-        broken += self._watcher.broken
-        for session, promised in list(world.promised.items()):
-            if promised.deleted:
-                continue
-            log, found = await self._look_up(session, promised, at_rest or promised.ended)
-            if found:
-                # While a queued turn is being started, it is briefly neither in the queue nor in the log.
-                await asyncio.sleep(MOMENT_SECONDS)
-                log, found = await self._look_up(session, promised, at_rest or promised.ended)
-            broken += [f"{session}: {one}" for one in found]
-            if promised.ended:
-                world.sealed[session] = digest(log)
-                self.figures.events += len(log)
-                del world.promised[session]
-
-    async def _look_up(
-        self, session: str, promised: Promised, at_rest: bool
-    ) -> tuple[list[bytes], list[str]]:
-        """A session's log, and the promises it breaks."""
-        queue = (await self._world.get(f"/v1/sessions/{session}/queue")).get("messages", [])
-        log = await self._world.log(session)
-        if log is None:
-            return [], ["it was acknowledged and is lost"]
-        queued = {message["turnId"] for message in queue}
-        return log, broken_promises(promised, log, queued, at_rest=at_rest)
-
     async def _finish(self) -> None:
         """Wait until everything is idle, restart once more, and check everything."""
-        world, broken = self._world, self.figures.broken
-        deadline = time.monotonic() + REST_SECONDS
-        while not await self._at_rest():
-            if time.monotonic() > deadline:
-                broken.append(f"not at rest after {REST_SECONDS:g} s")
-                break
-            await asyncio.sleep(0.05)
+        broken = self.figures.broken
+        broken += await self._audit.wait_for_rest(REST_SECONDS)
         await self._stop()
         self.figures.restarts.append(await self._victim.start())
-        await self._check(at_rest=True)
-        for session in world.promised:
-            self.figures.events += len(await world.log(session) or ())
-        for session, whole in world.sealed.items():
-            if digest(await world.log(session) or ()) != whole:
-                broken.append(f"{session} changed after its end")
-        for session in world.deleted:
-            if await world.log(session) is not None:
-                broken.append(f"{session} was deleted and is back")
-        self.figures.sessions = len(world.sealed) + len(world.promised) + len(world.deleted)
+        broken += self._watcher.broken
+        broken += await self._audit.check_for_good()
+        self.figures.events, self.figures.sessions = self._audit.events, self._audit.sessions
         await self._stop()
-        await world.close()
-
-    async def _at_rest(self) -> bool:
-        """Whether nothing runs or waits. Pending requests are answered."""
-        rest = True
-        for session in self._world.promised:
-            info = await self._world.get(f"/v1/sessions/{session}")
-            queue = await self._world.get(f"/v1/sessions/{session}/queue")
-            if info.get("state") == "requires_action":
-                await self._world.ask_now("POST", f"/v1/sessions/{session}/cancel")
-            rest = (
-                rest and info.get("state") not in ("running", "requires_action") and not queue.get("messages")
-            )
-        return rest
+        await self._world.close()
 
     async def _stop(self) -> None:
         code = await self._victim.stop()

@@ -85,34 +85,34 @@ def _lost_turns(
             yield f"{turn} was acknowledged and is lost"
         if at_rest and (started[turn], ended[turn]) != (1, 1):
             yield f"{turn} started {started[turn]} times and ended {ended[turn]} times"
-    said = _messages(events)
+    messages = _messages(events)
     for turn, text in promised.turns.items():
-        if started[turn] and said.get(turn) != text:
-            yield f"{turn} says {said.get(turn)!r} instead of {text!r}"
-    times = Counter(said.values())
+        if started[turn] and messages.get(turn) != text:
+            yield f"{turn} says {messages.get(turn)!r} instead of {text!r}"
+    times = Counter(messages.values())
     yield from (f"{text!r} ran {times[text]} times" for text in promised.sent if times[text] > 1)
 
 
 def _messages(events: Iterable[Event]) -> dict[str, str]:
     """The prompt of each turn."""
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     turn = ""
     for event in events:
         match event.data:
             case TurnStarted(turn_id):
                 turn = turn_id
             case ItemCompleted(Item(role="user", content=(Text(text), *_))):
-                said[turn] = text
-    return said
+                messages[turn] = text
+    return messages
 
 
 def _withdrawn(events: Iterable[Event]) -> set[str]:
     found = set()
     for event in events:
         match event.data:
-            case ItemCompleted(Item(kind="status", content=(StatusPart(label="queue"), Json(told), *_))):
-                if told["state"] == "withdrawn":
-                    found.add(str(told["turn_id"]))
+            case ItemCompleted(Item(kind="status", content=(StatusPart(label="queue"), Json(queue), *_))):
+                if queue["state"] == "withdrawn":
+                    found.add(str(queue["turn_id"]))
     return found
 
 

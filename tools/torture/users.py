@@ -104,8 +104,8 @@ class User:
         for kind, body in (("permission", {"reply": self._reply()}), ("question", {"answers": [["Red"]]})):
             listed = await self._world.ask("GET", f"/v1/sessions/{self._session}/{kind}s")
             waiting = listed.json()[f"{kind}s"] if listed is not None else []
-            for one in waiting:
-                id = one[f"{kind}_id"]
+            for request in waiting:
+                id = request[f"{kind}_id"]
                 path = f"/v1/sessions/{self._session}/{kind}s/{id}/reply"
                 answer = await self._world.ask("POST", path, body)
                 if answer is not None and answer.status_code == 204:

@@ -48,7 +48,7 @@ export class SandboxAgent extends Operations {
         "a browser or worker cannot start a daemon: run `sandbox-agent server` and use SandboxAgent.connect({ baseUrl, token })",
       );
     }
-    if (options.name !== undefined) throw new WrongUsage("`name` is the name of a sandbox: give `sandbox`, too");
+    if (options.name !== undefined) throw new WrongUsage("`name` is the name of a sandbox: pass `sandbox` as well");
     const { startDaemon } = await import("./daemon.js");
     const daemon = await startDaemon(options);
     return new SandboxAgent({ ...options, baseUrl: daemon.baseUrl, token: daemon.token }, daemon);
@@ -102,7 +102,7 @@ export class SandboxAgent extends Operations {
 
   #inSandbox(): StartedSandbox {
     if (this.#started !== null) return this.#started;
-    throw new WrongUsage("this client has no sandbox: it comes from start({ sandbox })");
+    throw new WrongUsage("this client has no sandbox: only a client from start({ sandbox }) has one");
   }
 
   /** `close()`, for `await using client = await SandboxAgent.start()`. */

@@ -11,7 +11,7 @@ import { randomHex } from "./ids.js";
 import type { SandboxProvider } from "./sandbox.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
-  /** Where the daemon runs, e.g. `e2b()` of `sandbox-agentd/e2b`; on this machine unless given. */
+  /** Where the daemon runs, e.g. `e2b()` of `sandbox-agentd/e2b` (default: on this machine). */
   sandbox?: SandboxProvider | undefined;
   /**
    * The name of the sandbox. It is found and resumed if it exists, and outlives `close()`. Without a name you get a new

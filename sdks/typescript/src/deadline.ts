@@ -1,4 +1,4 @@
-/** A moment by which something must have happened, so that no wait lasts for ever. */
+/** A moment by which something must have happened, so that no wait lasts forever. */
 import { DaemonNotStarted } from "./errors.js";
 
 export class Deadline {
@@ -19,7 +19,7 @@ export class Deadline {
 
   /**
    * The result of some work, or an error once the deadline has passed. A result that comes too late goes to `tooLate`:
-   * a sandbox that nobody waits for any more must not go on costing money.
+   * a sandbox that nobody waits for any more must not keep costing money.
    */
   async wait<Result>(
     work: Promise<Result>,

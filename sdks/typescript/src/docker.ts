@@ -13,11 +13,11 @@ import { removedIfItFails, type Sandbox, type SandboxProvider, type SandboxReque
 import { archiveOf, firstFileOf } from "./tar.js";
 
 export interface DockerOptions {
-  /** The image, as built by the Dockerfile of sandbox-agent; `sandbox-agent` unless given. */
+  /** The image, as built by the Dockerfile of sandbox-agent (default: `sandbox-agent`). */
   image?: string | undefined;
-  /** The engine's socket; that of `DOCKER_HOST`, or `/var/run/docker.sock`, unless given. */
+  /** The engine's socket (default: that of `DOCKER_HOST`, or `/var/run/docker.sock`). */
   socket?: string | undefined;
-  /** The network of the container; Docker's default unless given. */
+  /** The network of the container (default: Docker's default). */
   network?: string | undefined;
 }
 

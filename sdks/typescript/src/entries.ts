@@ -124,7 +124,7 @@ export interface QuestionEntry extends Base {
   readonly prompt: string;
   readonly options: readonly string[];
   readonly questions: readonly AskedQuestion[];
-  /** A plan that wants approval. */
+  /** A plan that needs approval. */
   readonly isPlan: boolean;
   readonly callId: string | null;
   readonly state: "requested" | "answered" | "rejected";

@@ -76,7 +76,7 @@ export class TurnFailed extends TurnError {
 /** The turn took longer than `timeoutMs`. */
 export class TurnTimeout extends TurnError {}
 
-/** The agent asks for something, and nobody answered within `answerTimeoutMs`. The turn goes on. */
+/** The agent asks for something, and no one answered within `answerTimeoutMs`. The turn continues. */
 export class AnswerNeeded extends TurnError {
   constructor(
     message: string,

@@ -112,7 +112,7 @@ export class Http {
     try {
       return JSON.parse(text) as Answer;
     } catch {
-      throw new NotADaemon(`${this.baseUrl} did not answer as a sandbox-agent daemon does: ${text.slice(0, 200)}`);
+      throw new NotADaemon(`${this.baseUrl} did not answer like a sandbox-agent daemon: ${text.slice(0, 200)}`);
     }
   }
 
@@ -286,7 +286,7 @@ export function waitAfter(tries: number, error: unknown): number {
   return asked + growing * (0.5 + Math.random() / 2);
 }
 
-/** Wait, at most until somebody wakes it; the signal ends it. */
+/** Wait, at most until it is woken up; the signal ends it. */
 export async function pause(milliseconds: number, signal?: AbortSignal, woken?: Promise<void>): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

@@ -30,7 +30,7 @@ export interface InstallOptions {
 export interface LaunchOptions extends InstallOptions {
   readonly port: number;
   readonly host?: string;
-  /** How to run it; `sandbox-agent` unless given. */
+  /** How to run it (default: `sandbox-agent`). */
   readonly program?: string;
   readonly dataDir?: string;
 }
@@ -119,7 +119,7 @@ function dataDirOf(output: string): string {
       // A line of something else.
     }
   }
-  throw new DaemonNotStarted(`the daemon did not tell where its files are:\n${output.slice(-500)}`);
+  throw new DaemonNotStarted(`the daemon did not report where its files are:\n${output.slice(-500)}`);
 }
 
 /** A word for `sh`. */

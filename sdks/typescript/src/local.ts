@@ -8,9 +8,9 @@ import { launch, quoted, type Ran } from "./launch.js";
 import type { Sandbox, SandboxProvider, SandboxRequest } from "./sandbox.js";
 
 export interface LocalOptions {
-  /** The program and its first arguments; `["sandbox-agent"]` unless given. */
+  /** The program and its first arguments (default: `["sandbox-agent"]`). */
   command?: readonly string[] | undefined;
-  /** Where named sandboxes keep their files; `~/.local/share/sandbox-agent/sandboxes` unless given. */
+  /** Where named sandboxes keep their files (default: `~/.local/share/sandbox-agent/sandboxes`). */
   folder?: string | undefined;
 }
 

@@ -961,7 +961,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop. */
+        /** Start a program on the desktop. It runs as a process with the owner `desktop`, and ends with the desktop. */
         post: operations["desktop.launch"];
         delete?: never;
         options?: never;
@@ -1392,7 +1392,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the nodes that share the log. Without a shared log, it is this daemon alone. */
+        /** List the nodes that share the log. Without a shared log, that is only this daemon. */
         get: operations["nodes.list"];
         put?: never;
         post?: never;
@@ -1413,8 +1413,8 @@ export interface paths {
         put?: never;
         /**
          * Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
-         * @description This is always safe for the log. If the node still runs, its agents go on until it notices, so make sure that it is gone
-         *     before others continue its sessions.
+         * @description This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure
+         *     that it is gone before others continue its sessions.
          */
         post: operations["nodes.fence"];
         delete?: never;
@@ -1740,8 +1740,8 @@ export interface paths {
         };
         /**
          * Sum up tokens and cost, as the agents reported them.
-         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
-         *     Turns of deleted sessions are included.
+         * @description Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is
+         *     absent. Turns of deleted sessions are included.
          */
         get: operations["usage.get"];
         put?: never;
@@ -8426,7 +8426,7 @@ export interface operations {
     "desktop.clipboard": {
         parameters: {
             query?: {
-                /** @description `clipboard` (default), or `primary`: what is selected. */
+                /** @description `clipboard` (default), or `primary`: the current selection. */
                 selection?: ("clipboard" | "primary") | null;
                 /** @description Node that the request is meant for; another one refuses it (default: any). */
                 node?: string | null;

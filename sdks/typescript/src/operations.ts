@@ -70,7 +70,7 @@ export interface InstallOptions extends CallOptions {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** An element of the stream of all sessions: an event with its position in the whole log, or news of a session. */
+/** An element of the stream of all sessions: an event with its position in the whole log, or an update of a session. */
 export type LogEntry =
   | { readonly kind: "event"; readonly position: number; readonly event: Event }
   | { readonly kind: "session"; readonly session: SessionInfo & { readonly deleted?: true } };

@@ -18,7 +18,7 @@ export interface SandboxProvider {
 
 export interface SandboxRequest {
   readonly name: string;
-  /** The name was just made up, so there is nothing to find. */
+  /** The name was just generated, so there is nothing to find. */
   readonly isTemporary: boolean;
   /** Working directory of the daemon; the provider's default if absent. */
   readonly cwd: string | undefined;
@@ -47,7 +47,7 @@ export interface Sandbox {
 
 /** Time for a sandbox to be created, for the daemon to be copied into it and to start. */
 const START_MS = 300_000;
-/** Time to delete a sandbox after a failure, which is then told in any case. */
+/** Time to delete a sandbox after a failure, which is reported in any case. */
 const CLEAN_UP_MS = 60_000;
 const POLL_MS = 200;
 const ASK_MS = 10_000;

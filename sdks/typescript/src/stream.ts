@@ -34,7 +34,7 @@ export type StreamConnection =
 export interface StreamOptions {
   /** Is called when a connection opens, and when one was lost or could not be made. */
   onConnection?: ((connection: StreamConnection) => void) | undefined;
-  /** Whether a new connection begins with what the lost one missed; true unless given. */
+  /** Whether a new connection begins with what the lost one missed (default: true). */
   resume?: boolean | undefined;
 }
 

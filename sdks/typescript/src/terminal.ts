@@ -36,7 +36,7 @@ export class Terminal implements AsyncIterable<Uint8Array> {
   /** @internal */
   static async open(url: string, options: TerminalOptions): Promise<Terminal> {
     const Socket = options.WebSocket ?? (globalThis as { WebSocket?: new (url: string) => SocketLike }).WebSocket;
-    if (!Socket) throw new WrongUsage("there is no WebSocket here: give one, as in terminal(id, { WebSocket })");
+    if (!Socket) throw new WrongUsage("this platform has no WebSocket: pass one, as in terminal(id, { WebSocket })");
     const socket = new Socket(url);
     const terminal = new Terminal(socket);
     await new Promise<void>((resolve, reject) => {

@@ -31,7 +31,7 @@ export interface TurnOptions extends Handlers, CallOptions {
   timeoutMs?: number | undefined;
   /**
    * Milliseconds that a permission, a question or a call of a tool may wait if nothing here answers it; default:
-   * 60,000. Then `AnswerNeeded` is thrown, and the turn goes on. Null waits for another client to answer.
+   * 60,000. Then `AnswerNeeded` is thrown, and the turn continues. Null waits for another client to answer.
    */
   answerTimeoutMs?: number | null | undefined;
   /** Whether `await` and `text()` throw `TurnFailed` for a turn that failed (default: true). */

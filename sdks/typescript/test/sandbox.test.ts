@@ -91,5 +91,5 @@ test("wrong usage is told", async () => {
   const sandbox = local({ command: COMMAND });
   await assert.rejects(SandboxAgent.start({ sandbox, name: "../x" }), /name is "..\/x": it has 1 to 64 characters/);
   await assert.rejects(SandboxAgent.start({ sandbox, dataDir: "/x" }), /give them to local\(\)/);
-  await assert.rejects(SandboxAgent.start({ name: "x" }), /give `sandbox`, too/);
+  await assert.rejects(SandboxAgent.start({ name: "x" }), /pass `sandbox` as well/);
 });

@@ -80,7 +80,7 @@ test("a stream of all sessions that does not resume begins with what comes next"
   assert.deepEqual(server.requests.map((request) => request.headers["last-event-id"]), [undefined, undefined]);
 });
 
-test("a connection that is silent for too long is made anew", async () => {
+test("a connection that is silent for too long is replaced", async () => {
   const server = await scripted(events([1], "stay"), events([2], "stay"));
   const client = await SandboxAgent.connect({ baseUrl: server.baseUrl, silenceTimeoutMs: 200 });
   assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 2), [1, 2]);

@@ -282,7 +282,7 @@ class Wire(ABC):
     # The same for all agents.
 
     def receive(self, frame: InFrame) -> None:
-        """Feed a frame; invalid input becomes `agent.unparsed` and the conversation goes on."""
+        """Feed a frame; invalid input becomes `agent.unparsed` and the conversation continues."""
         self.frame.bytes = frame if type(frame) is bytes else native_of(frame)
         try:
             self.feed(frame)
@@ -334,8 +334,8 @@ class Launch(Struct, frozen=True):
     server: HttpServer | None = None
     """Frames go over HTTP; without this, over stdin and stdout."""
     files: dict[str, bytes] = {}
-    """Files to write before the start, readable by the owner alone, to keep secrets out of the process list.
-    A file that begins with `#!` is made executable, also for the owner alone.
+    """Files to write before the start, readable only by the owner, to keep secrets out of the process list.
+    A file that begins with `#!` is made executable, again only for the owner.
     """
     delegate: bool = False
     """The agent asks through our own programs: the runtime listens for them (see `amp`)."""
@@ -408,7 +408,7 @@ class Agent(ABC):
     commands_from: ClassVar[str] = ""
     """Where its commands come from; for docs/commands.mdx."""
     carries: ClassVar[str] = ""
-    """What of its conversation a node stores for the others; for docs/orchestration-architecture.mdx."""
+    """Which part of its conversation a node stores for other nodes; for docs/orchestration-architecture.mdx."""
 
     @abstractmethod
     def launch(self, place: Place, settings: Settings, native_id: str | None, resume: bool) -> Launch:

@@ -8,6 +8,7 @@ import msgspec
 
 from .nesting import shallow
 
+T = TypeVar("T")
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
@@ -16,6 +17,14 @@ def surface_of(frame: bytes) -> Any:
     try:
         return msgspec.json.decode(shallow(frame))
     except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def convert(value: object, kind: type[T]) -> T | None:
+    """A decoded value as this type; None if it has another shape."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
         return None
 
 

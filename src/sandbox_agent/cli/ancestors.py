@@ -1,4 +1,4 @@
-"""The programs that this one was started by, as far as the system tells."""
+"""The programs that started this one, as far as the system shows them."""
 
 from __future__ import annotations
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from .daemon_parser import add_daemon, add_log, add_server
 from .fleet_parser import add_fleet
 from .operation_commands import add_operations
 from .own_commands import (
     add_acp,
     add_copy,
-    add_daemon,
     add_exec,
     add_gigacode,
-    add_log,
     add_mcp_server,
     add_run,
-    add_server,
     add_to_sessions,
     add_tools,
 )

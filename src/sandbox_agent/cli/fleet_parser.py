@@ -25,7 +25,7 @@ def add_fleet(commands: Subparsers[Parser]) -> None:
         "fleet remove",
         "Stop a sandbox and delete its files.",
         "fleet_command:remove",
-        more="Asks first. The sessions of the sandbox stay in the log, but nobody can continue them.",
+        more="Asks first. The sessions of the sandbox remain readable, but cannot be continued.",
         examples="sandbox-agent fleet remove one --yes",
         client=False,
     )
@@ -44,7 +44,7 @@ def _add_fleet_serve(fleet: Subparsers[Parser]) -> None:
         "fleet serve",
         "Serve the API, and run a sandbox for every session that needs one.",
         "fleet_command:serve",
-        more="Sandboxes start on demand, stop when they are idle, and are replaced when they die. They go on when this command"
+        more="Sandboxes start on demand, stop when they are idle, and are replaced when they die. They keep running when this command"
         "\nends, and are found again when it starts.",
         examples="sandbox-agent fleet serve --token-file token --database-url-file database-url\n"
         "sandbox-agent fleet serve --provider docker --docker-network db --token-file token --database-url-file database-url",

@@ -627,7 +627,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         'desktop', 'clipboard', (), 'GET', '/v1/desktop/clipboard', "Read the clipboard's text.", '', 'json', '',
         (
-            Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: what is selected.', choices=('clipboard', 'primary')),
+            Argument('selection', 'string', 'query', 'selection', '`clipboard` (default), or `primary`: the current selection.', choices=('clipboard', 'primary')),
             Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
@@ -642,7 +642,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent desktop set-clipboard --text "copied"',
     ),
     Command(
-        'desktop', 'launch', (), 'POST', '/v1/desktop/launch', 'Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.', '', 'json', '',
+        'desktop', 'launch', (), 'POST', '/v1/desktop/launch', 'Start a program on the desktop. It runs as a process with the owner `desktop`, and ends with the desktop.', '', 'json', '',
         (
             Argument('app', 'string', 'body', 'app', 'Program: a path, or a name to find on PATH.', required=True),
             Argument('args', 'list', 'body', 'args', 'Its arguments.'),
@@ -887,12 +887,12 @@ COMMANDS: tuple[Command, ...] = (
         'tar c src | sandbox-agent fs upload-batch - /srv/project',
     ),
     Command(
-        'nodes', 'list', (), 'GET', '/v1/nodes', 'List the nodes that share the log. Without a shared log, it is this daemon alone.', '', 'json', '',
+        'nodes', 'list', (), 'GET', '/v1/nodes', 'List the nodes that share the log. Without a shared log, that is only this daemon.', '', 'json', '',
         (),
         '',
     ),
     Command(
-        'nodes', 'fence', (), 'POST', '/v1/nodes/{name}/fence', 'Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.', 'This is always safe for the log. If the node still runs, its agents go on until it notices, so make sure that it is gone\nbefore others continue its sessions.', 'nothing', '',
+        'nodes', 'fence', (), 'POST', '/v1/nodes/{name}/fence', 'Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.', 'This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure\nthat it is gone before others continue its sessions.', 'nothing', '',
         (
             Argument('name', 'string', 'path', 'name', 'Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -', required=True),
         ),
@@ -1085,7 +1085,7 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent tool-calls list demo\nsandbox-agent tool-calls reply demo call_1 --output "21 degrees"\nsandbox-agent tool-calls reply demo call_1 --error "no such city"',
     ),
     Command(
-        'usage', 'get', (), 'GET', '/v1/usage', 'Sum up tokens and cost, as the agents reported them.', 'Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.\nTurns of deleted sessions are included.', 'json', '',
+        'usage', 'get', (), 'GET', '/v1/usage', 'Sum up tokens and cost, as the agents reported them.', 'Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is\nabsent. Turns of deleted sessions are included.', 'json', '',
         (
             Argument('by', 'string', 'query', 'by', 'How to group the turns. Default: day.', choices=('agent', 'day', 'model', 'session')),
             Argument('since', 'string', 'query', 'from', 'Only turns that ended at this time or later: ISO 8601, UTC unless it has an offset.'),
@@ -1127,14 +1127,14 @@ SETTINGS: tuple[Argument, ...] = (
     Argument('idle_seconds', 'number', 'body', 'idle_seconds', "Stop an agent's process after this time without a turn; the next message resumes it. Default: 600.0."),
     Argument('start_seconds', 'number', 'body', 'start_seconds', 'Time limit for an agent to start, resume or list its models. Default: 60.0.'),
     Argument('drain_seconds', 'number', 'body', 'drain_seconds', 'Time that running turns get to finish after SIGTERM. Default: 3.0.'),
-    Argument('max_turns', 'integer', 'body', 'max_turns', 'Turns of a session, unless the session sets its own limit.'),
-    Argument('max_cost_usd', 'number', 'body', 'max_cost_usd', 'Cost of a session in US dollars, unless the session sets its own limit.'),
-    Argument('max_tokens', 'integer', 'body', 'max_tokens', 'Input and output tokens of a session, unless the session sets its own limit.'),
-    Argument('max_turn_seconds', 'number', 'body', 'max_turn_seconds', 'Seconds of a turn, unless the session sets its own limit.'),
-    Argument('max_session_seconds', 'number', 'body', 'max_session_seconds', "Seconds from the creation of a session to its last turn's end, unless the session sets its own limit."),
+    Argument('max_turns', 'integer', 'body', 'max_turns', 'Default limit on the turns of a session.'),
+    Argument('max_cost_usd', 'number', 'body', 'max_cost_usd', 'Default limit on the cost of a session, in US dollars.'),
+    Argument('max_tokens', 'integer', 'body', 'max_tokens', 'Default limit on the input and output tokens of a session.'),
+    Argument('max_turn_seconds', 'number', 'body', 'max_turn_seconds', 'Default limit on the duration of a turn, in seconds.'),
+    Argument('max_session_seconds', 'number', 'body', 'max_session_seconds', 'Default limit on the time from the creation of a session to the end of its last turn, in seconds.'),
     Argument('parent_pid', 'integer', 'body', 'parent_pid', 'Process id of the program that started this daemon; the daemon stops when it exits.'),
     Argument('max_body_bytes', 'integer', 'body', 'max_body_bytes', 'Largest JSON body to accept; attachments may be 64 times as large. Default: 1048576.'),
     Argument('max_upload', 'string', 'body', 'max_upload', 'Largest file or archive to accept for upload, e.g. `500MiB` or `4GiB`. Default: 1GiB.'),
     Argument('fs_root', 'list', 'body', 'fs_root', 'Directory that file operations are limited to; repeatable (default: no limit).'),
-    Argument('log_level', 'string', 'body', 'log_level', 'Lowest level to log on stderr. Default: warning.', choices=('debug', 'error', 'info', 'warning')),
+    Argument('log_level', 'string', 'body', 'log_level', 'Lowest level to log to stderr. Default: warning.', choices=('debug', 'error', 'info', 'warning')),
 )

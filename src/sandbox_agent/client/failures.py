@@ -169,7 +169,7 @@ def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str
 def unreadable(endpoint: str, version: str | None, reason: Exception) -> ClientError:
     """The exception for a successful response that this client cannot read."""
     if version is None:
-        return NotADaemon(f"{endpoint} did not answer as a sandbox-agent daemon does: {reason}")
+        return NotADaemon(f"{endpoint} did not answer like a sandbox-agent daemon: {reason}")
     return IncompatibleDaemon(
         f"the daemon at {endpoint} is version {version} and this client is {__version__}, which cannot read "
         f"its answer ({reason}): install the same version on both sides"

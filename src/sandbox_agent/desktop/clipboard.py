@@ -75,7 +75,7 @@ class Clipboard:
                         pass
                     data = await self._receive() if kind else None
             except TimeoutError:
-                raise DesktopRuntimeFailed("the program that copied the text does not hand it out") from None
+                raise DesktopRuntimeFailed("the program that copied the text does not provide it") from None
             if data is not None:
                 return data if target != STRING else data.decode("latin-1").encode()
         return b""

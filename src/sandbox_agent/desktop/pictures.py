@@ -82,10 +82,10 @@ class Pictures:
                 ProgramSpec((*argv, str(target)), {}, None, takes_input=False), CONVERT_MS, None
             )
             if done.exit_code != 0:
-                raise DesktopRuntimeFailed(f"ffmpeg cannot make the picture: {done.stderr[-500:].strip()}")
+                raise DesktopRuntimeFailed(f"ffmpeg could not create the image: {done.stderr[-500:].strip()}")
             return await asyncio.to_thread(target.read_bytes)
         except OSError as error:
-            raise DesktopRuntimeFailed(f"the picture cannot be made: {error.strerror}") from error
+            raise DesktopRuntimeFailed(f"the image could not be created: {error.strerror}") from error
         except (Conflict, InvalidRequest, Unavailable) as error:
             raise DesktopRuntimeFailed(f"ffmpeg cannot be run: {error.detail}") from error
         finally:

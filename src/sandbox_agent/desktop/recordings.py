@@ -115,7 +115,9 @@ class Recordings:
         async with self._changing:
             records = await self._loaded()
             if self._active is not None:
-                raise Conflict(f"{self._active[0].id} is being recorded", id=self._active[0].id)
+                raise Conflict(
+                    f"recording {self._active[0].id} is still running: stop it first", id=self._active[0].id
+                )
             if len(records) >= MAX_RECORDINGS:
                 raise Conflict(
                     f"there are {MAX_RECORDINGS} recordings: delete some first", limit=MAX_RECORDINGS

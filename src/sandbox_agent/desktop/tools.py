@@ -151,7 +151,7 @@ def scaling(width: int, height: int) -> Scaling:
 
 
 class DesktopTools:
-    """The tools of one agent's process. The first call starts the desktop if need be. Call `leave` when the process ends."""
+    """The tools of one agent's process. The first call starts the desktop if necessary. Call `leave` when the process ends."""
 
     def __init__(self, desktop: Desktop) -> None:
         self._desktop = desktop

@@ -134,7 +134,7 @@ class Roots:
 
     def check(self, status: os.stat_result) -> None:
         if self.vault.holds(status):
-            raise PermissionDenied("the daemon's own files are out of bounds")
+            raise PermissionDenied("the daemon's own files cannot be accessed")
 
     def identities(self) -> frozenset[Identity]:
         """The identities of the roots now: one may have been recreated."""

@@ -166,7 +166,7 @@ class Fleet:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _alone(self, name: str, work: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
-        """Do one thing with a sandbox at a time. It goes on when the caller is cancelled: others may wait for it."""
+        """Do one thing with a sandbox at a time. It continues if the caller is cancelled: others may be waiting for it."""
         while (busy := self._work.get(name)) is not None:
             await asyncio.wait({busy})
         return await asyncio.shield(self._begin(name, work()))
@@ -284,7 +284,7 @@ class Fleet:
             self._begin(sandbox.name, self._stop_idle(sandbox, watched))
 
     async def _stop_idle(self, sandbox: Sandbox, watched: Watched) -> None:
-        """Look again: since the last look, somebody may have used it."""
+        """Look again: someone may have used it since the last look."""
         if await self._activity(sandbox) == watched.activity and self._is_idle(sandbox.name, watched):
             logger.info("sandbox %s is idle; stopping it", sandbox.name)
             await self._provider.stop(sandbox.name)

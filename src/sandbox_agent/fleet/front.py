@@ -248,7 +248,7 @@ class Front:
         return (await self._look_up(request, gateway, path, Home)).node
 
     async def _target(self, request: Request, gateway: Sandbox, name: str) -> Sandbox:
-        """The sandbox of this name, started if need be. Raises if the client may not ask."""
+        """The sandbox of this name, started if necessary. Raises if the client may not ask."""
         nodes = (await self._look_up(request, gateway, "/v1/nodes", NodeList)).nodes
         ours = await self._fleet.get(name)
         if ours is None:

@@ -1,4 +1,4 @@
-"""Runs a fleet and its front until it is stopped. The sandboxes go on without it."""
+"""Runs a fleet and its front until it is stopped. The sandboxes keep running without it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _quiet.setLevel(logging.WARNING)
 
 async def converse(scope: Scope, receive: Receive, send: Send, sandbox: Sandbox) -> None:
     """Connect a client with a node until one of them closes. What the node refuses is refused in its words."""
-    await receive()  # the client's wish to connect
+    await receive()  # the client's connection request
     try:
         upstream = await _connected(scope, sandbox)
     except InvalidStatus as refused:

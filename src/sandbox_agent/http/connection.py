@@ -166,7 +166,7 @@ class Connection(HttpToolsProtocol):
 
     def _refuse_head(self, most: str, limit: int) -> None:
         if not self.transport.is_closing():
-            too_large = PayloadTooLarge(f"the head of a request may have at most {most}", limit=limit)
+            too_large = PayloadTooLarge(f"the headers of a request may have at most {most}", limit=limit)
             self._refuse("413 Content Too Large", too_large)
 
     def _refuse(self, status: str, error: SandboxAgentError) -> None:

@@ -77,8 +77,8 @@ class Patience:
 
     def _look(self) -> None:
         self._timer = None
-        self._end_overdue(self._heads, HEAD_SECONDS, "the head of the request did not arrive")
-        self._end_overdue(self._bodies, BODY_SECONDS, "no more of the body arrived")
+        self._end_overdue(self._heads, HEAD_SECONDS, "the headers of the request did not arrive")
+        self._end_overdue(self._bodies, BODY_SECONDS, "the rest of the body did not arrive")
         if self._heads or self._bodies:
             self._arm()
 

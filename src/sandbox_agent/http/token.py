@@ -61,7 +61,7 @@ def given_token(config: Config) -> Token | None:
 def _checked(token: str) -> str:
     if not token.isascii() or not token.isprintable():
         raise InvalidRequest(
-            "a token must be of printable ASCII characters: many clients could not send this one"
+            "a token must consist of printable ASCII characters: many clients cannot send any others"
         )
     if len(token) < FEWEST_CHARACTERS:
         raise InvalidRequest(

@@ -80,7 +80,7 @@ async def send_below(daemon: Daemon, caller_id: str, request: SendMessage) -> Ac
 
 
 async def find_below(daemon: Daemon, caller_id: str, session_id: str) -> Shown:
-    """A session that the caller has started. Whether any other session exists is none of its business."""
+    """A session that the caller has started. The caller must not learn whether any other session exists."""
     caller = await _caller(daemon, caller_id)
     with contextlib.suppress(SessionNotFound):
         shown = await daemon.sessions.show(session_id)
@@ -122,7 +122,7 @@ async def _descendants(daemon: Daemon, caller: SessionRecord) -> AsyncGenerator[
 async def _settings(daemon: Daemon, caller: SessionRecord, order: Order) -> SessionSettings:
     agent = order.agent or caller.agent
     secrets = await daemon.sessions.secrets(caller.session_id)
-    may_go_on = len(caller.callers) + 1 < MAX_LEVELS
+    may_delegate = len(caller.callers) + 1 < MAX_LEVELS
     return SessionSettings(
         agent=agent,
         directory=directory_below(caller.settings.directory, order.directory),
@@ -130,7 +130,7 @@ async def _settings(daemon: Daemon, caller: SessionRecord, order: Order) -> Sess
         permission_mode=_mode_below(caller.settings.permission_mode, order.permission_mode),
         # The caller's keys, not the daemon's: its user pays.
         env=secrets.env,
-        mcp={name: server for name, server in secrets.mcp.items() if may_go_on and is_own_server(server)},
+        mcp={name: server for name, server in secrets.mcp.items() if may_delegate and is_own_server(server)},
         policy=rules_below(caller, agent),
         limits=_as_limits(await _limits_below(daemon, caller, None)),
         turn_timeout_ms=caller.turn_timeout_ms,
@@ -198,7 +198,7 @@ def _rule_below(caller: SessionRecord, rule: PolicyRule, agent: str) -> PolicyRu
     # A relative path begins in the directory of the session that has the rule.
     path = rule.path and absolute_pattern(rule.path, os.path.realpath(caller.settings.directory))
     if path is not None and len(path) > MAX_PATTERN:
-        raise PermissionDenied(f"the rule about {rule.path} is too long to hold for another session")
+        raise PermissionDenied(f"the rule about {rule.path} is too long to apply to another session")
     return msgspec.structs.replace(rule, agent=None, path=path)
 
 
@@ -223,7 +223,7 @@ async def _order(daemon: Daemon, caller: SessionRecord) -> AsyncIterator[None]:
 async def _check_crowd(daemon: Daemon, caller: SessionRecord) -> None:
     at_work = [shown async for shown in _descendants(daemon, caller) if _is_at_work(shown)]
     if len(at_work) >= MAX_RUNNING:
-        raise RateLimited(f"{MAX_RUNNING} sessions below this one are at work: wait for one of them")
+        raise RateLimited(f"{MAX_RUNNING} sessions below this one are running: wait for one of them")
 
 
 def _is_at_work(shown: Shown) -> bool:

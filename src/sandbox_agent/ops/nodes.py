@@ -16,7 +16,7 @@ class OneNode(Struct, frozen=True):
 
 @operation("GET", "/v1/nodes", Unavailable, name="nodes.list")
 async def list_nodes(daemon: Daemon, request: Nothing) -> NodeList:
-    """List the nodes that share the log. Without a shared log, it is this daemon alone."""
+    """List the nodes that share the log. Without a shared log, that is only this daemon."""
     return NodeList(await daemon.nodes())
 
 
@@ -24,7 +24,7 @@ async def list_nodes(daemon: Daemon, request: Nothing) -> NodeList:
 async def fence(daemon: Daemon, request: OneNode) -> None:
     """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
 
-    This is always safe for the log. If the node still runs, its agents go on until it notices, so make sure that it is gone
-    before others continue its sessions.
+    This is always safe for the log. If the node still runs, its agents keep running until it notices, so make sure
+    that it is gone before others continue its sessions.
     """
     await daemon.fence(request.name)

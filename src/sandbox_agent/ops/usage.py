@@ -44,8 +44,8 @@ class ReadUsage(Struct, frozen=True):
 async def get(daemon: Daemon, request: ReadUsage) -> UsageReport:
     """Sum up tokens and cost, as the agents reported them.
 
-    Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is absent.
-    Turns of deleted sessions are included.
+    Unknown is not zero: `turnsWithoutCost` says how many turns a sum leaves out, and a sum without any known value is
+    absent. Turns of deleted sessions are included.
     """
     since = None if request.since is None else _moment(request.since, "from")
     until = None if request.until is None else _moment(request.until, "to")

@@ -60,10 +60,10 @@ def judge_parts(rules: Rules, request: Request) -> Iterator[tuple[Part, Judged]]
     for part in parts_of(request):
         operator = _first(rules.operator, "operator", request, part)
         session = _first(rules.session, "session", request, part)
-        yield part, operator if _stands(operator, session) else session
+        yield part, operator if _operator_decides(operator, session) else session
 
 
-def _stands(operator: Judged, session: Judged) -> bool:
+def _operator_decides(operator: Judged, session: Judged) -> bool:
     """A session's rule counts if it is stricter, or if the operator has none."""
     if operator.effect is None:
         return session.effect is None

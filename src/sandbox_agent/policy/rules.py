@@ -57,7 +57,7 @@ class Rules(Struct, frozen=True):
 
 
 NEVER = PolicyRule("allow", agent="-")
-"""Stands for a rule that has expired: no agent is called `-`."""
+"""Replaces a rule that has expired: no agent is called `-`."""
 
 
 def _current(rules: tuple[PolicyRule, ...], now: str) -> tuple[PolicyRule, ...]:

@@ -89,7 +89,7 @@ class Guarded:
         return self._popen.pid
 
     def interrupt(self) -> None:
-        """SIGINT for the program alone."""
+        """SIGINT for the program only."""
         self._tell(b"int\n")
 
     def terminate(self) -> None:
@@ -97,7 +97,7 @@ class Guarded:
         self._tell(b"term\n")
 
     def hold(self, seconds: float) -> None:
-        """Freeze the program and every descendant if this is not called again within so many seconds."""
+        """Freeze the program and every descendant if this is not called again within this many seconds."""
         self._tell(b"hold %d\n" % max(0, round(seconds * 1000)))
 
     def stop(self, *, at_once: bool = False) -> None:

@@ -39,7 +39,7 @@ MAX_LEFT = 1 << 20
 
 
 class Sink(Protocol):
-    """Where output goes. Called by the recorder's thread alone."""
+    """Where output goes. Called only by the recorder's thread."""
 
     is_followed: bool
     """Whether anyone wants to know when there is more."""

@@ -1,4 +1,4 @@
-"""Sandboxes of Daytona, by its own SDK: `pip install sandbox-agentd[daytona]`, and `DAYTONA_API_KEY` in the environment."""
+"""Daytona sandboxes, through Daytona's own SDK: `pip install sandbox-agentd[daytona]`, and `DAYTONA_API_KEY` in the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandboxes of E2B, by its own SDK: `pip install sandbox-agentd[e2b]`, and `E2B_API_KEY` in the environment.
+"""E2B sandboxes, through E2B's own SDK: `pip install sandbox-agentd[e2b]`, and `E2B_API_KEY` in the environment.
 
 A sandbox is found by its metadata. Stopping it pauses it with its memory.
 """

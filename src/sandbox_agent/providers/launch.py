@@ -121,4 +121,4 @@ def _data_dir(output: str) -> str:
             return msgspec.json.decode(line, type=_Status).data_dir
         except msgspec.DecodeError:
             continue
-    raise Unavailable("the daemon did not tell where its files are")
+    raise Unavailable("the daemon did not report where its files are")

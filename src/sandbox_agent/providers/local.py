@@ -132,7 +132,7 @@ class LocalProvider:
     async def close(self) -> None:
         self._reap()
         for child in self._children.values():
-            child.returncode = 0  # it goes on; there is nothing to wait for
+            child.returncode = 0  # it keeps running; there is nothing to wait for
 
     def _names(self) -> Iterator[str]:
         if self._folder.is_dir():

@@ -88,7 +88,7 @@ class Provider(Protocol):
         """Every sandbox, also those that are stopped or dead, by name."""
 
     async def close(self) -> None:
-        """Release connections. Sandboxes go on running, and the provider can be used again."""
+        """Release connections. Sandboxes keep running, and the provider can be used again."""
 
 
 def is_name(name: str) -> bool:

@@ -201,7 +201,7 @@ class Carrier:
     async def bring(self, conversation: CarriedConversation, *, even_if_older: bool = False) -> None:
         """Make sure that the agent can resume. Raises `Conflict` if the log knows more than the stored conversation."""
         manifest = await asyncio.to_thread(self._manifest, conversation.session_id)
-        # Without one, the agent itself tells whether it has the conversation.
+        # Without one, the agent itself reports whether it has the conversation.
         if manifest is None or manifest.native_id != conversation.native_id:
             return
         if await asyncio.to_thread(self._is_here, conversation, manifest):

@@ -57,7 +57,7 @@ async def check_choice(agent: Agent, settings: Settings, chosen: Collection[str]
     if model is not None and not agent.takes_model(model, catalogue):
         raise InvalidRequest(f"{agent.title} has no model {model}", field="model", agent=agent.name)
     if variant is not None and not agent.takes_variant(variant, settings.model, catalogue):
-        text = f"{agent.title} has no variant {variant} of this model"
+        text = f"{agent.title} has no variant {variant} for this model"
         raise InvalidRequest(text, field="variant", agent=agent.name)
 
 

@@ -167,7 +167,7 @@ class Cluster:
 
     async def _rejoin(self) -> None:
         self._closing.clear()
-        await self._sessions.lose_all()
+        await self._sessions.give_up_all()
         await self.join()
         await self._sessions.resume()
 
@@ -189,10 +189,10 @@ class Cluster:
             if self._log.failure is None:  # otherwise the log tries again by itself
                 with contextlib.suppress(Unavailable):
                     await self._log.written(end)
-                    await self._look_at_the_horizon()
+                    await self._check_horizon()
 
-    async def _look_at_the_horizon(self) -> None:
-        """Whether readers of all sessions can see our last write, which any open transaction on the server may delay."""
+    async def _check_horizon(self) -> None:
+        """Note whether readers of all sessions can see our last write, which any open transaction on the server may delay."""
         if self._unseen is None:
             self._unseen = (self._log.written_to, time.monotonic())
         if await self._ask(self._store.horizon) >= self._unseen[0]:

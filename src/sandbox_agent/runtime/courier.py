@@ -1,7 +1,7 @@
 """The courier: requests for sessions of other nodes, and their answers, by way of the shared store.
 
-Nodes need no connection to each other. A command that was not taken in time was surely not carried out. Once it is taken, only its
-answer tells; if its node dies first, the outcome is unknown, and the client repeats the request with its idempotency key.
+Nodes need no connection to each other. A command that was not taken in time was certainly not carried out. Once it is taken, only
+its answer says what happened; if its node dies first, the outcome is unknown, and the client repeats the request with its idempotency key.
 """
 
 from __future__ import annotations

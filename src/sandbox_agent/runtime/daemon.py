@@ -168,7 +168,7 @@ class Daemon:
         cluster = Cluster(self.config, self.log, self.sessions, self.node_name, self.folder, self.spawn)
         self.sessions.cluster = cluster
         carrier = Carrier(self.log.store, name_of(self.folder), self._instance, self.spawn)
-        carrier.on_left_out = self.sessions.tell_not_carried
+        carrier.on_left_out = self.sessions.note_not_carried
         self.sessions.carrier = carrier
         return cluster
 
@@ -212,10 +212,10 @@ class Daemon:
             await self.desktop.stop()  # before its processes, so that a recording is finished
         await self.processes.stop()
         if self.broken.done():
-            await self.sessions.lose_all()
+            await self.sessions.give_up_all()
         else:
             await self.sessions.drain(self.config.drain_seconds)
-            await self.sessions.rest()
+            await self.sessions.stop_all()
         await self.hosts.stop_all()
         if self.sessions.carrier is not None and not self.broken.done():
             await self.sessions.carrier.finish(CARRY_SECONDS)

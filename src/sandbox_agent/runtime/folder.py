@@ -50,7 +50,7 @@ class DataFolder:
 
 
 def name_of(folder: Path) -> str:
-    """A random name that stays with the data directory: tells a restart from another disk."""
+    """A random name that stays with the data directory: distinguishes a restart from another disk."""
     path = folder / "node"
     try:
         return path.read_text().strip()

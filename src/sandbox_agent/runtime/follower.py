@@ -100,7 +100,7 @@ class Follower:
             self._must_look = False
             heads = await self._log.ask(lambda: self._store.heads(list(ends))) if ends else {}
             for session_id in ends.keys() - heads.keys():
-                self._sessions.gone(ends[session_id])
+                self._sessions.drop_deleted(ends[session_id])
         behind = {
             id: max(ends[id].committed, head - MAX_ROWS)
             for id, head in heads.items()

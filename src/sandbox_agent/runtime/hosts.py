@@ -119,7 +119,7 @@ class Hosts:
             self._running.discard(host)
 
     def hold(self, seconds: float) -> None:
-        """Freeze all agents if this is not called again within so many seconds. Their guardians enforce it, even if this process dies."""
+        """Freeze all agents if this is not called again within this many seconds. Their guardians enforce it, even if this process dies."""
         self._held_until = time.monotonic() + seconds
         for host in self._running:
             host.process.hold(seconds)

@@ -260,7 +260,7 @@ class LiveSession:
         if self._held is not None:
             host, self._held = self._held, None
             asyncio.get_running_loop().call_soon(host.release)
-        self.sessions.load_again(self, moved=moved)
+        self.sessions.reload(self, moved=moved)
 
     async def suspend(self) -> None:
         """Stop the agent's process as the idle timeout would, and wait until it is gone. A busy agent keeps running."""

@@ -309,7 +309,7 @@ class Log(Reading):
         group = self._writing
         assert group is not None
         if isinstance(outcome, int):
-            self._written_off(group)
+            self._note_success(group)
             group.place(outcome)
             self._show(group.entries)
         elif isinstance(outcome, ImpossibleChange):
@@ -317,9 +317,9 @@ class Log(Reading):
         else:
             self._failed(group, outcome)
             return
-        self._go_on()
+        self._write_next()
 
-    def _go_on(self) -> None:
+    def _write_next(self) -> None:
         """The group is settled: continue with the rest of it, or with the next one."""
         self._writing = None
         if self._parts:
@@ -377,13 +377,13 @@ class Log(Reading):
         if end.listener is not None and self.failure is not None:
             end.listener.stalled(self.unavailable())
 
-    def _written_off(self, group: Group) -> None:
+    def _note_success(self, group: Group) -> None:
         if self.failure is not None:
             logger.warning("the log can be written again")
             self.failure = None
-        self._write_down(group.size)
+        self._reduce_backlog(group.size)
 
-    def _write_down(self, size: int) -> None:
+    def _reduce_backlog(self, size: int) -> None:
         """This many bytes no longer wait to be written."""
         self.backlog -= size
         if self._drained and self.backlog <= BACKLOG_BYTES // 2:

@@ -37,7 +37,9 @@ def is_own_server(server: McpServer) -> bool:
 def check_server(name: str, server: McpServer) -> None:
     """Refuse what can never work."""
     if is_own_server(server) and (len(server.args) > 1 or server.env or server.cwd):
-        raise _refusal(name, "is this daemon: in a session, `sandbox-agent mcp` takes nothing else")
+        raise _refusal(
+            name, "is this daemon's own: in a session, `sandbox-agent mcp` takes no other arguments"
+        )
     if name == CLIENT_SERVER:
         raise InvalidRequest(f"`{name}` is the name of the server for `tools`", field="mcp")
     if not name or not name.isprintable():
@@ -61,7 +63,7 @@ def check_server(name: str, server: McpServer) -> None:
             name, f"cannot have `{misplaced[0]}`: it is {'local' if beside is remote else 'remote'}"
         )
     if bad := [header for header in (*server.headers, *server.env_headers) if not _HEADER.fullmatch(header)]:
-        raise _refusal(name, f"has the header `{bad[0]}`, which is not a name of one")
+        raise _refusal(name, f"has the header `{bad[0]}`, which is not a valid header name")
     texts = [server.command or "", server.url or "", server.cwd or "", *server.args]
     texts += [text for pair in (*server.env.items(), *server.headers.items()) for text in pair]
     if any("\0" in text for text in texts):
@@ -117,7 +119,7 @@ def _variable(name: str, variable: str, environ: Mapping[str, str]) -> str:
             f"needs the variable `{variable}`: set it in the session's `env`, or start the daemon with `--mcp-env {variable}`",
         )
     if not value.isprintable():
-        raise _refusal(name, f"needs the variable `{variable}`, which is not the value of a header")
+        raise _refusal(name, f"needs the variable `{variable}`, whose value cannot be sent in a header")
     return value
 
 

@@ -103,11 +103,11 @@ class AgentProcess:
             self._stdout.resume_reading()
 
     def interrupt(self) -> None:
-        """SIGINT for the agent alone."""
+        """SIGINT for the agent only."""
         self._guarded.interrupt()
 
     def hold(self, seconds: float) -> None:
-        """Freeze it and every descendant if this is not called again within so many seconds."""
+        """Freeze it and every descendant if this is not called again within this many seconds."""
         self._guarded.hold(seconds)
 
     def close_input(self) -> None:

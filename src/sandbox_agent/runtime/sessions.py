@@ -234,8 +234,8 @@ class Sessions:
             end.catch_up(view)
         return end
 
-    def gone(self, end: End) -> None:
-        """The session was deleted."""
+    def drop_deleted(self, end: End) -> None:
+        """Drop the end of a session that was deleted."""
         end.view = None
         end.channel.close(deleted=True)
         if self._ends.get(end.session_id) is end:
@@ -381,7 +381,7 @@ class Sessions:
     def _image_folder(self, record: SessionRecord) -> str:
         return f"{self.attachments.folder(record.folder)}/"
 
-    # -- letting go ---------------------------------------------------------------------------
+    # -- unloading ----------------------------------------------------------------------------
 
     def forget(self, live: LiveSession, *, gone: bool) -> None:
         """Drop a session whose state is in the store, or which was deleted."""
@@ -389,11 +389,11 @@ class Sessions:
             del self._live[live.id]
         live.end.listener = None
         if gone:
-            self.gone(live.end)
+            self.drop_deleted(live.end)
         else:
             self._drop_end(live.end)
 
-    def load_again(self, live: LiveSession, *, moved: bool) -> None:
+    def reload(self, live: LiveSession, *, moved: bool) -> None:
         """Drop a session after an internal error, or because another node has it: only the stored state can be trusted."""
         live.end.listener = None
         if self._ends.get(live.id) is live.end:
@@ -403,14 +403,14 @@ class Sessions:
         # A session that failed while loading would fail again.
         if self._live.get(live.id) is live:
             del self._live[live.id]
-            self.spawn(self._let_go(live) if moved else self._load_again(live.id))
+            self.spawn(self._let_go(live) if moved else self._reload(live.id))
 
     async def _let_go(self, live: LiveSession) -> None:
         await live.close_link()
         if self._dropped.get(live.id) is live:
             del self._dropped[live.id]
 
-    async def _load_again(self, session_id: str) -> None:
+    async def _reload(self, session_id: str) -> None:
         try:
             async with self.loaded(session_id):
                 pass
@@ -459,7 +459,7 @@ class Sessions:
         finally:
             self._unpin(live)
 
-    def tell_not_carried(self, session_id: str, reason: str) -> None:
+    def note_not_carried(self, session_id: str, reason: str) -> None:
         if (live := self._live.get(session_id)) is not None:
             live.step(inputs.NotCarried(reason))
 
@@ -468,7 +468,7 @@ class Sessions:
         if (live := self._live.get(session_id)) is not None:
             live.refuse_callers(problem)
 
-    async def lose_all(self) -> None:
+    async def give_up_all(self) -> None:
         """Other nodes may run every session: end what this one runs, and wait until it is gone."""
         for live in list(self._live.values()):
             live.lost(moved_away(live.id))
@@ -480,16 +480,16 @@ class Sessions:
         deadline = asyncio.get_running_loop().time() + seconds
         for live in list(self._live.values()):
             live.step(inputs.Drain())
-        while self._turns() and asyncio.get_running_loop().time() < deadline:
+        while self._is_any_turn_running() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.02)
 
-    async def rest(self) -> None:
+    async def stop_all(self) -> None:
         """End every turn with an unknown outcome and stop the agents; readers see that before they are disconnected."""
-        await asyncio.gather(*(self._rest(live) for live in list(self._live.values())))
+        await asyncio.gather(*(self._stop(live) for live in list(self._live.values())))
         for end in list(self._ends.values()):
             end.channel.close()
 
-    async def _rest(self, live: LiveSession) -> None:
+    async def _stop(self, live: LiveSession) -> None:
         if live.is_dropped:  # it was unloaded just now
             return
         try:
@@ -501,7 +501,7 @@ class Sessions:
         """Ends with readers that this node does not write."""
         return [end for end in self._ends.values() if end.listener is None]
 
-    def _turns(self) -> bool:
+    def _is_any_turn_running(self) -> bool:
         return any(live.scribe.turn is not None for live in self._live.values())
 
     def counts(self) -> dict[str, int]:

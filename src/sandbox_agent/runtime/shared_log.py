@@ -183,7 +183,7 @@ class SharedLog(Log):
         """Other nodes run these sessions: write the rest without them."""
         for end in group.ends():
             if end.session_id in session_ids:
-                self._write_down(group.take_out(end).size + self._group.take_out(end).size)
+                self._reduce_backlog(group.take_out(end).size + self._group.take_out(end).size)
                 _tell_lost(end)
         self._write()
 
@@ -194,7 +194,7 @@ class SharedLog(Log):
         groups = [*filter(None, [self._writing]), *self._parts, self._group]
         self._writing, self._group = None, Group()
         self._parts.clear()
-        self._write_down(sum(group.size for group in groups))
+        self._reduce_backlog(sum(group.size for group in groups))
         for end in dict.fromkeys(end for group in groups for end in group.ends()):
             _tell_lost(end)
         self.on_fenced()

@@ -55,7 +55,9 @@ def _refuse(uri: str) -> Any:
 def check_tools(tools: Sequence[Tool]) -> None:
     """Refuse tools that could not be offered to an agent."""
     if len(tools) > MAX_TOOLS:
-        raise InvalidRequest(f"there are {len(tools)} tools; a session takes {MAX_TOOLS}", field="tools")
+        raise InvalidRequest(
+            f"there are {len(tools)} tools; a session can have at most {MAX_TOOLS}", field="tools"
+        )
     names = [tool.name for tool in tools]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InvalidRequest(f"two tools are called `{twice}`", field="tools")

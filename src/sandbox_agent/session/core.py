@@ -336,7 +336,7 @@ class Core:
             self.emit(Instruct(self.link.attempt, instruction))
 
     def drop_stale_instructions(self) -> None:
-        """Drop messages to the agent that are out of date. A tool's result never is: somebody waits for it."""
+        """Drop messages to the agent that are out of date. A tool's result never is: someone waits for it."""
         self._owed = deque(
             owed
             for owed in self._owed

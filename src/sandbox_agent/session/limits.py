@@ -1,4 +1,4 @@
-"""Which limit a session has reached, computed from its record alone: what is in the store decides, also after a restart."""
+"""Which limit a session has reached, computed only from its record, so that a restart changes nothing."""
 
 from __future__ import annotations
 

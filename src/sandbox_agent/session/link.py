@@ -125,13 +125,13 @@ def open_failed(core: Core, failed: OpenFailed) -> None:
     core.link_to(Absent())
     if isinstance(core.phase, New):
         life.not_created(core, core.phase, failed)
-    elif not link.fresh and _may_start_anew(core, failed):
-        _start_anew(core)
+    elif not link.fresh and _may_start_over(core, failed):
+        _start_over(core)
     else:
         _give_up(core, failed.problem, failed.gone)
 
 
-def _may_start_anew(core: Core, failed: OpenFailed) -> bool:
+def _may_start_over(core: Core, failed: OpenFailed) -> bool:
     """Whether a lost conversation may be replaced: it was never stored, or the message asks for a fresh one."""
     message = _message_of(core)
     fresh = message is not None and message.fresh
@@ -145,7 +145,7 @@ def _message_of(core: Core) -> QueuedMessage | None:
     return core.phase.message if isinstance(core.phase, Starting | Reopening) else None
 
 
-def _start_anew(core: Core) -> None:
+def _start_over(core: Core) -> None:
     lost = core.record.native_id
     core.scribe.native_session_id = None
     core.scribe.status(

@@ -1,4 +1,4 @@
-"""What clients see of a session, computed from committed data alone: in memory or in the store."""
+"""What clients see of a session, computed only from committed data, in memory or in the store."""
 
 from __future__ import annotations
 

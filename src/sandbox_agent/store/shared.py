@@ -24,7 +24,7 @@ from msgspec import Struct
 from .base import Store, StoredEvent
 
 FileKind = Literal["attachment", "conversation"]
-"""An attachment is written by any node, the agent's conversation by the session's owner alone."""
+"""Any node may write an attachment, but only the session's owner writes the agent's conversation."""
 
 PART_BYTES = 1 << 20
 
@@ -35,7 +35,7 @@ class Node(Struct, frozen=True):
     incarnation: int
     name: str
     folder: str
-    """A random name kept in its data folder: tells whether another node has the same disk."""
+    """A random name kept in its data folder: shows whether another node has the same disk."""
     version: str
     started_at: str
     seen_at: str
@@ -220,7 +220,7 @@ class SharedStore(Store):
 
     @abstractmethod
     def hints(self) -> Iterator[Hint]:
-        """What happens, until the store is closed: blocks, and reconnects. Hints may be lost, so look from time to time as well.
+        """What happens, until the store is closed: blocks, and reconnects. Hints may be lost, so also look from time to time.
 
         Called by one thread. The first hint is `Missed`.
         """
@@ -249,7 +249,7 @@ class SharedStore(Store):
     def post_command(
         self, owner: int, session_id: str | None, operation: str, request: bytes, seconds: float
     ) -> int:
-        """Ask an incarnation to run an operation, unless it cannot begin within so many seconds. Returns the command's id."""
+        """Ask an incarnation to run an operation, unless it cannot begin within this many seconds. Returns the command's id."""
 
     @abstractmethod
     def take_commands(self) -> list[Command]:
@@ -268,4 +268,4 @@ class SharedStore(Store):
 
     @abstractmethod
     def renew_command(self, id: int, seconds: float) -> None:
-        """A command that was taken needs so many more seconds."""
+        """A command that was taken needs this many more seconds."""

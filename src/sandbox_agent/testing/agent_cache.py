@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Fetch the agents that the tests drive.",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(AGENTS)}; all without a name"
+        "names", nargs="*", metavar="NAME", help=f"agents to fetch (default: all): {', '.join(AGENTS)}"
     )
     names = parser.parse_args(arguments).names or list(AGENTS)
     if unknown := sorted(set(names) - AGENTS.keys()):

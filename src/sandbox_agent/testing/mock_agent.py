@@ -525,7 +525,7 @@ def edit(turn: Turn) -> None:
 
 @keyword(
     "permission [WORDS]",
-    "asks before it really runs `echo WORDS`; a rejected call fails and the turn goes on",
+    "asks before it really runs `echo WORDS`; a rejected call fails and the turn continues",
 )
 def permission(turn: Turn) -> None:
     import subprocess

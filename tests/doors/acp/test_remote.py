@@ -176,7 +176,7 @@ def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client
         assert text_of(seen).startswith("You said: hello")
     assert {"serverId": "sdk-mock-1", "agent": "mock"}.items() <= native.get(ACP).json()["servers"][0].items()
     assert native.request("DELETE", server).status_code == 204
-    # Its sessions are the daemon's: a connection that the daemon does not know goes on with them.
+    # Its sessions are the daemon's: a connection that the daemon does not know continues with them.
     with native.reader(server, STREAM) as stream:
         post(_prompt(session, "memory", 7))
         assert "hello" in text_of(until_answer(stream, 7))

@@ -79,7 +79,7 @@ def test_a_permission_is_rejected_or_allowed_for_good(editor: AcpClient, session
 
 
 @pytest.mark.door("ACP", "answered by another client")
-def test_a_permission_that_somebody_else_answers_is_withdrawn(
+def test_a_permission_that_another_client_answers_is_withdrawn(
     editor: AcpClient, session: str, native: Client
 ) -> None:
     editor.answering = None
@@ -205,7 +205,7 @@ def test_commands_are_listed_and_run(editor: AcpClient, session: str) -> None:
 # -- sessions that are opened again -----------------------------------------------------------------
 
 
-@pytest.mark.door("ACP", "turn goes on without the client", "transcript loaded again", "session list")
+@pytest.mark.door("ACP", "turn continues after a disconnect", "transcript reloaded", "session list")
 def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
     daemon: Daemon, native: Client, tmp_path: Path
 ) -> None:
@@ -231,7 +231,7 @@ def test_closing_the_editor_ends_no_turn_and_loading_shows_everything(
         texts = [update["content"]["text"] for update in second.of_kind("user_message_chunk")]
         assert texts == ["tool", "permission hello"]
         assert second.text.startswith("The command ended with exit code 0.")
-        # The pending permission is asked again, here, and the turn goes on.
+        # The pending permission is asked again here, and the turn continues.
         second.until(lambda: second.text.endswith("The command said: hello"))
         assert len(second.asked) == 1
         with pytest.raises(Failed) as failed:
@@ -348,7 +348,7 @@ def test_a_daemon_that_is_killed_is_started_again_and_nothing_is_lost(tmp_path: 
             _kill(data)
             editor.prompt(session, "memory")
             assert "hello" in editor.text
-            # In the middle of a turn, the prompt ends with the truth.
+            # In the middle of a turn, the prompt reports that its outcome is unknown.
             editor.updates.clear()
             slow = editor.send_prompt(session, "slow")
             editor.until(lambda: bool(editor.text))

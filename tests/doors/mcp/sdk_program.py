@@ -1,4 +1,4 @@
-"""Drives the door with the protocol's Python SDK in both eras, and prints what it saw, a line for each.
+"""Drives the door with the protocol's Python SDK, with and without a handshake, and prints what it saw, a line for each.
 
 sdk_program.py URL DIRECTORY
 sdk_program.py stdio DIRECTORY COMMAND [ARGUMENT...]

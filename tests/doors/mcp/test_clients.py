@@ -1,4 +1,4 @@
-"""The clients that people have: the protocol's Python SDK in both eras, and the MCP inspector."""
+"""The clients that people have: the protocol's Python SDK, with and without a handshake, and the MCP inspector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ SERVE = [sys.executable, "-m", "sandbox_agent", "mcp"]
 
 @pytest.mark.slow
 @pytest.mark.door(
-    "MCP", "text", "permission once", "errors", "progress", "handshake era", "stateless era", "HTTP", "stdio"
+    "MCP",
+    "text",
+    "permission once",
+    "errors",
+    "progress",
+    "with handshake",
+    "without handshake",
+    "HTTP",
+    "stdio",
 )
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_the_python_sdk_runs_prompts(transport: str, daemon: Daemon, native: Client, tmp_path: Path) -> None:
@@ -48,7 +56,7 @@ def test_the_python_sdk_runs_prompts(transport: str, daemon: Daemon, native: Cli
 
 
 @pytest.mark.long
-@pytest.mark.door("MCP inspector", "text", "session list", "HTTP", "stdio", "handshake era")
+@pytest.mark.door("MCP inspector", "text", "session list", "HTTP", "stdio", "with handshake")
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_the_inspector_lists_and_calls_tools(
     transport: str, daemon: Daemon, native: Client, tmp_path: Path

@@ -43,7 +43,7 @@ def _tool_text(native: Client, session: str, tool: str, arguments: dict[str, obj
     return texts(native.turn(session, f"call {tool} {json.dumps(arguments)}"))[-1]
 
 
-@pytest.mark.door("MCP", "an agent calls another")
+@pytest.mark.door("MCP", "delegation")
 def test_an_agent_gives_work_to_another(native: Client, tmp_path: Path) -> None:
     (tmp_path / "part").mkdir()
     session = caller(native, tmp_path)
@@ -139,7 +139,7 @@ def test_people_answer_for_what_it_starts(native: Client, tmp_path: Path) -> Non
     assert waiting["status"] == "waiting"
     started, permission = waiting["session_id"], waiting["waiting"]["permissions"][0]["permission_id"]
     why = fails(native, session, "answer", session_id=started, permission_id=permission, reply="once")
-    assert why.startswith("people answer")
+    assert why.startswith("only people can answer")
     assert (
         native.post(f"/v1/sessions/{started}/permissions/{permission}/reply", {"reply": "once"}).status_code
         == 204
@@ -255,4 +255,4 @@ def test_only_so_many_work_below_it_at_once(native: Client, tmp_path: Path) -> N
     session = caller(native, tmp_path)
     for _ in range(10):
         asks(native, session, "run", prompt="permission hello", timeout_s=0)
-    assert "10 sessions below this one are at work" in fails(native, session, "run", prompt="hello")
+    assert "10 sessions below this one are running" in fails(native, session, "run", prompt="hello")

@@ -1,4 +1,4 @@
-"""The door at `/mcp`: both eras of the protocol, the tools, and what is refused."""
+"""The door at `/mcp`: all versions of the protocol, the tools, and what is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_handshake_agrees_on_a_version(native: Client, asked: str, agreed: s
     assert request(native, "ping") == {}
 
 
-def test_a_request_of_the_stateless_era_is_independent(native: Client) -> None:
+def test_a_stateless_request_is_independent(native: Client) -> None:
     found = request(native, "server/discover", {"_meta": STATELESS})
     assert found["supportedVersions"] == ["2026-07-28"]
     listed = request(native, "tools/list", {"_meta": STATELESS})

@@ -75,7 +75,7 @@ def program(folder: Path, *flags: str) -> Iterator[Program]:
 
 @pytest.mark.slow
 @pytest.mark.door(
-    "MCP", "start from nothing", "daemon killed", "turn goes on without the client", "session list"
+    "MCP", "starts the daemon", "daemon killed", "turn continues after a disconnect", "session list"
 )
 def test_it_starts_the_daemon_and_survives_its_crash(tmp_path: Path) -> None:
     with program(tmp_path, "--agent", "mock") as bridge:

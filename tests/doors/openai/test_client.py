@@ -209,7 +209,7 @@ def test_what_a_response_put_out_can_be_put_in_again(client: openai.OpenAI) -> N
 # -- long turns -------------------------------------------------------------------------------
 
 
-@pytest.mark.door("OpenAI", "turn goes on without the client", "transcript loaded again", "lost stream")
+@pytest.mark.door("OpenAI", "turn continues after a disconnect", "transcript reloaded", "lost stream")
 def test_a_stream_is_read_on_where_it_was_cut(client: openai.OpenAI) -> None:
     stream = client.responses.create(model="mock", input="pace 20 50", stream=True)
     seen = []

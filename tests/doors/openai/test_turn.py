@@ -148,7 +148,7 @@ def test_each_stop_reason_has_a_status(
 
 def test_an_agent_that_stops_at_a_rejection_has_completed_its_response() -> None:
     assert ended("interrupted", REJECTED)[0]["status"] == "completed"
-    # It went on after the rejection, so somebody has cancelled it.
+    # It continued after the rejection, so someone has cancelled it.
     went_on = ItemDelta("itm_1", None, "Then I")
     assert ended("interrupted", REJECTED, went_on)[0]["status"] == "cancelled"
 

@@ -36,7 +36,7 @@ def test_a_missing_folder_is_wrong_usage(tmp_path: Path) -> None:
     assert "there is no folder" in done.stderr
 
 
-@pytest.mark.door("gigacode", "start from nothing", "text")
+@pytest.mark.door("gigacode", "starts the daemon", "text")
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_one_command_starts_the_daemon_and_the_interface(tmp_path: Path) -> None:

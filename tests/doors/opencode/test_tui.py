@@ -172,7 +172,7 @@ def _answer(screen: str) -> str:
     return " ".join(screen.rpartition("pace 100 30")[2].partition("▣")[0].split())
 
 
-@pytest.mark.door("OpenCode terminal interface", "daemon killed", "transcript loaded again")
+@pytest.mark.door("OpenCode terminal interface", "daemon killed", "transcript reloaded")
 def test_after_a_crash_everything_is_on_the_screen_again(tmp_path: Path) -> None:
     with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon, cable_to(daemon.port) as cable:
         with attached(cable.port, tmp_path) as tui:

@@ -1,5 +1,5 @@
 /**
- * Sandboxes of Cloudflare, by its own SDK, inside of a Worker: `npm install @cloudflare/sandbox`.
+ * Cloudflare sandboxes, through Cloudflare's own SDK, inside a Worker: `npm install @cloudflare/sandbox`.
  *
  * The image of the container must contain `sandbox-agent`. A container that stops loses its files, so there is no `pause()`.
  */
@@ -13,11 +13,11 @@ export interface CloudflareOptions {
   namespace: DurableObjectNamespace<CloudflareApi>;
   /** More settings, as Cloudflare's SDK takes them: `sleepAfter`, `keepAlive`, ... */
   sandbox?: SandboxOptions | undefined;
-  /** The daemon's port in the container; 2468 unless given. */
+  /** The daemon's port in the container (default: 2468). */
   port?: number | undefined;
 }
 
-/** What is used of a sandbox in Cloudflare's SDK. */
+/** The part of a sandbox in Cloudflare's SDK that we use. */
 export interface CloudflareSandbox {
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
   readFile(path: string): Promise<{ content: string }>;

@@ -1,4 +1,4 @@
-/** Sandboxes of Daytona, by its own SDK: `npm install @daytonaio/sdk`, and `DAYTONA_API_KEY` in the environment. */
+/** Daytona sandboxes, through Daytona's own SDK: `npm install @daytonaio/sdk`, and `DAYTONA_API_KEY` in the environment. */
 import {
   type CreateSandboxFromImageParams,
   type CreateSandboxFromSnapshotParams,
@@ -15,13 +15,13 @@ type CreateParams = CreateSandboxFromImageParams | CreateSandboxFromSnapshotPara
 export interface DaytonaOptions extends InstallOptions {
   /** Settings for new sandboxes, as Daytona's SDK takes them: `snapshot` or `image`, `resources`, `autoStopInterval`, ... */
   create?: CreateParams | undefined;
-  /** The daemon's port in the sandbox; 2468 unless given. */
+  /** The daemon's port in the sandbox (default: 2468). */
   port?: number | undefined;
   /** Your own client of Daytona, or something else that has its types, e.g. for tests. */
   sdk?: DaytonaSdk | undefined;
 }
 
-/** What is used of a sandbox in Daytona's SDK. */
+/** The part of a sandbox in Daytona's SDK that we use. */
 export interface DaytonaSandbox extends Pick<DaytonaApi, "state" | "start" | "stop" | "delete" | "getPreviewLink"> {
   readonly process: Pick<DaytonaApi["process"], "executeCommand">;
   readonly fs: {
@@ -30,7 +30,7 @@ export interface DaytonaSandbox extends Pick<DaytonaApi, "state" | "start" | "st
   };
 }
 
-/** What is used of the class `Daytona` in its SDK. */
+/** The part of the class `Daytona` in its SDK that we use. */
 export interface DaytonaSdk {
   create(params: CreateParams, options?: { timeout?: number }): Promise<DaytonaSandbox>;
   /** Throws a `DaytonaNotFoundError` if there is none of this name. */
@@ -86,7 +86,7 @@ function shellOf(sandbox: DaytonaSandbox, deadline: Deadline): Shell {
   };
 }
 
-/** Daytona's proxy in front of a sandbox wants a token of its own. */
+/** Daytona's proxy in front of a sandbox requires its own token. */
 function throughPreview(token: string): typeof globalThis.fetch {
   return (input, init) => {
     const headers = new Headers(init?.headers);

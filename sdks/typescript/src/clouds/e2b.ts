@@ -1,4 +1,4 @@
-/** Sandboxes of E2B, by its own SDK: `npm install e2b`, and `E2B_API_KEY` in the environment. */
+/** E2B sandboxes, through E2B's own SDK: `npm install e2b`, and `E2B_API_KEY` in the environment. */
 import { readFile } from "node:fs/promises";
 import { type CommandResult, Sandbox as E2bApi, type SandboxConnectOpts, type SandboxListOpts, type SandboxOpts } from "e2b";
 import type { Deadline } from "../deadline.js";
@@ -6,19 +6,19 @@ import { type InstallOptions, launch, PORT, type Ran, type Shell } from "../laun
 import { removedIfItFails, type Sandbox, type SandboxProvider, type SandboxRequest } from "../sandbox.js";
 
 export interface E2bOptions extends InstallOptions {
-  /** A template, best one that contains `sandbox-agent`; E2B's base template unless given. */
+  /** A template, ideally one that contains `sandbox-agent` (default: E2B's base template). */
   template?: string | undefined;
-  /** How long the sandbox lives, in milliseconds; an hour unless given. Then one with a name is paused, and others are deleted. */
+  /** How long the sandbox lives, in milliseconds (default: an hour). Then a named sandbox is paused, and others are deleted. */
   timeoutMs?: number | undefined;
   /** More settings for new sandboxes, as E2B's SDK takes them. */
   create?: Omit<SandboxOpts, "timeoutMs" | "template"> | undefined;
-  /** The daemon's port in the sandbox; 2468 unless given. */
+  /** The daemon's port in the sandbox (default: 2468). */
   port?: number | undefined;
   /** Something else that has the types of E2B's SDK, e.g. for tests. */
   sdk?: E2bSdk | undefined;
 }
 
-/** What is used of a sandbox in E2B's SDK. */
+/** The part of a sandbox in E2B's SDK that we use. */
 export interface E2bSandbox extends Pick<E2bApi, "sandboxId" | "getHost" | "pause" | "kill"> {
   readonly commands: { run(command: string, options?: { envs?: Record<string, string>; timeoutMs?: number }): Promise<CommandResult> };
   readonly files: {
@@ -27,7 +27,7 @@ export interface E2bSandbox extends Pick<E2bApi, "sandboxId" | "getHost" | "paus
   };
 }
 
-/** What is used of the class `Sandbox` in E2B's SDK. */
+/** The part of the class `Sandbox` in E2B's SDK that we use. */
 export interface E2bSdk {
   create(options: SandboxOpts): Promise<E2bSandbox>;
   connect(sandboxId: string, options?: SandboxConnectOpts): Promise<E2bSandbox>;

@@ -1,4 +1,4 @@
-/** Sandboxes of Vercel, by its own SDK: `npm install @vercel/sandbox`, and `VERCEL_OIDC_TOKEN` or an access token in the environment. */
+/** Vercel sandboxes, through Vercel's own SDK: `npm install @vercel/sandbox`, and `VERCEL_OIDC_TOKEN` or an access token in the environment. */
 import { readFile } from "node:fs/promises";
 import { Sandbox as VercelApi } from "@vercel/sandbox";
 import type { Deadline } from "../deadline.js";
@@ -10,13 +10,13 @@ type CreateParams = NonNullable<Parameters<typeof VercelApi.getOrCreate>[0]>;
 export interface VercelOptions extends InstallOptions {
   /** Settings for new sandboxes, as Vercel's SDK takes them: `runtime`, `resources`, `timeout`, credentials, ... */
   create?: CreateParams | undefined;
-  /** The daemon's port in the sandbox; 2468 unless given. */
+  /** The daemon's port in the sandbox (default: 2468). */
   port?: number | undefined;
   /** Something else that has the types of Vercel's SDK, e.g. for tests. */
   sdk?: VercelSdk | undefined;
 }
 
-/** What is used of a sandbox in Vercel's SDK. */
+/** The part of a sandbox in Vercel's SDK that we use. */
 export interface VercelSandbox extends Pick<VercelApi, "domain" | "readFileToBuffer" | "writeFiles"> {
   runCommand(params: VercelCommand): Promise<{ exitCode: number; stdout(): Promise<string>; stderr(): Promise<string> }>;
   stop(): Promise<unknown>;
@@ -30,7 +30,7 @@ export interface VercelCommand {
   timeoutMs?: number;
 }
 
-/** What is used of the class `Sandbox` in Vercel's SDK. */
+/** The part of the class `Sandbox` in Vercel's SDK that we use. */
 export interface VercelSdk {
   getOrCreate(params: { name: string; ports: number[]; onCreate: () => Promise<void> }): Promise<VercelSandbox>;
 }

@@ -82,7 +82,7 @@ class Acp(Agent):
         return Launch([str(place.executable), *self._arguments], self._environ)
 
     def ask_about(self, tool: str, input: Any) -> Ask:
-        """The protocol tells the kind with each call, so here it is guessed from the input."""
+        """The protocol states the kind with each call; without a call, it is guessed from the input."""
         guesses: tuple[tuple[ToolKind, object], ...] = (
             ("command", command_in(input)),
             ("edit", paths_in(input)),
@@ -121,7 +121,7 @@ def parse_acp_agents(
             raise InvalidRequest(f"--acp-agent {value}: write it as NAME='command args'")
         if not _NAME.fullmatch(name):
             raise InvalidRequest(
-                f"--acp-agent {name}: a name consists of lower case letters, digits, - and _, and begins with a letter"
+                f"--acp-agent {name}: a name consists of lowercase letters, digits, - and _, and begins with a letter"
             )
         if name in reserved or name in agents:
             raise InvalidRequest(f"--acp-agent {name}: an agent with this name already exists")

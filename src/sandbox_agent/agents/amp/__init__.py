@@ -102,7 +102,7 @@ class Amp(Agent):
         "switch_model": "its modes choose the model",
         "prompt_template": "it has no commands in JSON mode",
         "compact": "its protocol has no message for it",
-        "subagent": "it shows nothing of a sub-agent's work",
+        "subagent": "it does not show a sub-agent's work",
         **dict.fromkeys(
             (
                 "daemon_killed",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
 from ..diffs import Names, diff_of_texts
+from ..lenient import convert
 from ..plain_asks import command_in, hosts_in
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
 from .modes import ASK_USER, READ_ONLY
-
-T = TypeVar("T")
 
 KINDS: dict[str, ToolKind] = {
     "Bash": "command",
@@ -117,13 +116,6 @@ def _unfenced(diff: str | None) -> str | None:
 
 
 # -- values whose shape depends on the tool ---------------------------------------------------
-
-
-def convert(value: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return None
 
 
 def read(text: str) -> Any:

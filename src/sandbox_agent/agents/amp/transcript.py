@@ -13,6 +13,7 @@ from ...schema.items import ContentPart, Image, arguments_of
 from ..base import Conversation, Ending, Start, Wire
 from ..failures import Failure, read_failure
 from ..files import bytes_in
+from ..lenient import convert
 from ..titles import title_of_call
 from ..todos import entries_of, tell
 from .frames import (
@@ -30,7 +31,7 @@ from .frames import (
     UserQuestions,
 )
 from .modes import ASK_USER
-from .tools import ask_of, changes_of, convert, kind_of, output_of, read
+from .tools import ask_of, changes_of, kind_of, output_of, read
 
 CANCELLED = "User cancelled"
 SENTENCE_ENDS = (".", "!", "?", "…", "。", '"', ")", "`")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from ..lenient import convert
 from ..scribe import Scribe
 from ..todos import DROPPED, STATUSES, Entry, entries_of, tell
-
-T = TypeVar("T")
 
 TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"}
 MAX_TASKS = 1_000
@@ -54,7 +53,7 @@ class Todos:
     def handle(self, tool: str, input: Any, output: Raw, parent: str | None) -> None:
         """A call of one of these tools has succeeded."""
         if tool == "TodoWrite":
-            written = _convert(input, _Written)
+            written = convert(input, _Written)
             if written and (entries := entries_of(written.todos)) is not None:
                 tell(self._scribe, entries, parent=parent)
             return
@@ -65,15 +64,15 @@ class Todos:
 
     def _change(self, input: Any, output: Raw) -> None:
         result = msgspec.json.decode(output)
-        if listed := _convert(result, _Listed):
+        if listed := convert(result, _Listed):
             self._tasks = {}
             for task in listed.tasks[:MAX_TASKS]:
                 self._put(task)
-        elif (created := _convert(result, _Created)) and created.task.id:
+        elif (created := convert(result, _Created)) and created.task.id:
             self._put(created.task)
-        elif (updated := _convert(result, _Updated)) and not updated.success:
+        elif (updated := convert(result, _Updated)) and not updated.success:
             return
-        elif (update := _convert(input, _Update)) and (entry := self._tasks.get(update.taskId)):
+        elif (update := convert(input, _Update)) and (entry := self._tasks.get(update.taskId)):
             status = update.status or entry.status
             self._put(_Task(update.taskId, update.subject or entry.text, status))
 
@@ -82,10 +81,3 @@ class Todos:
             self._tasks.pop(task.id, None)
         elif task.id in self._tasks or len(self._tasks) < MAX_TASKS:
             self._tasks[task.id] = Entry(task.subject, STATUSES.get(task.status, "pending"))
-
-
-def _convert(value: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return None

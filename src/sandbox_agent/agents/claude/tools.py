@@ -191,7 +191,7 @@ _notebook = msgspec.json.Decoder(_Notebook | None)
 
 
 def file_ref_of(tool: str, path: str | None, result: Raw) -> FileRef | None:
-    """The change a successful call made. Sub-agents do not report details, so theirs is the path alone."""
+    """The change a successful call made. Sub-agents do not report details, so theirs is only the path."""
     action = EDITS.get(tool)
     if action is None:
         return None

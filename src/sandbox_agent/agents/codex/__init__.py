@@ -74,7 +74,7 @@ class Codex(Agent):
         shared_process=True,
     )
     gaps = {
-        "rule_read": "it reads files by commands, which only rules for commands cover",
+        "rule_read": "it reads files with commands, which only rules for commands cover",
         "question_multi_select": "its questions accept one answer each",
         "prompt_template": "its app server has no commands",
         "plan_approved": "it proposes the plan as a message and ends its turn, so there is nothing to answer",

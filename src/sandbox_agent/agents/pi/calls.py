@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from ...schema.items import arguments_of
 from ..base import Conversation
+from ..lenient import convert
 from ..titles import title_of_call
 from . import frames as pi
-from .reading import convert, image_of, or_empty
+from .reading import image_of, or_empty
 from .tools import added, changes_of, exit_code_of, kind_of
 
 NOT_AWAITED = "the agent did not wait for the answer"

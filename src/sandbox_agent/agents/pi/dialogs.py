@@ -17,12 +17,12 @@ from ...schema.inputs import Answer, Decision
 from ...schema.items import arguments_of
 from ..diffs import Names, diff_of_texts
 from ..frames import UNREADABLE
+from ..lenient import convert
 from ..plain_asks import hosts_in
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .commands import DialogReply
 from .frames import Dialog, Native, ToolArguments
-from .reading import convert
 from .tools import kind_of
 
 T = TypeVar("T")

@@ -47,13 +47,6 @@ def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
         return None
 
 
-def convert(value: object, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return None
-
-
 def image_of(conversation: Conversation, block: pi.Block) -> ContentPart | None:
     data = bytes_in(block.data) if block.type == "image" else None
     return conversation.scribe.image(data, block.mime_type or "image/png") if data else None

@@ -102,7 +102,7 @@ class OpenCall:
         self.chunks: list[str] = []  # fragments of the arguments; after completion, of the output
         self.completed = False
         self.arguments = ""
-        """Kept for calls of MCP tools alone: a client's tool is one of them, and this says which call it is."""
+        """Kept only for calls of MCP tools: a client's tool is one of them, and this says which call it is."""
         self.result_id: str | None = None
         self.template = DeltaTemplate(item_id, native_id, "tool_call", "assistant", None, parent_id)
         """For the current deltas: the call's, later the result's."""

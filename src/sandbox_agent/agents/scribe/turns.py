@@ -69,7 +69,7 @@ class Turns:
         source: Source = "daemon",
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Open a turn; an open one goes on."""
+        """Open a turn; one that is already open continues."""
         pen = self._pen
         if pen.turn is None and not pen.ended:
             turn = Turn(turn_id or pen.make_id("turn"), pen.world.clock())

@@ -1806,7 +1806,7 @@ class AsyncNodes(AsyncGuard):
         self._client = client
 
     async def list(self) -> NodeList:
-        """List the nodes that share the log. Without a shared log, it is this daemon alone.
+        """List the nodes that share the log. Without a shared log, that is only this daemon.
 
         Raises `Unavailable`.
         """
@@ -1815,8 +1815,8 @@ class AsyncNodes(AsyncGuard):
     async def fence(self, name: str) -> None:
         """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
 
-        This is always safe for the log. If the node still runs, its agents go on until it notices, so make
-        sure that it is gone before others continue its sessions.
+        This is always safe for the log. If the node still runs, its agents keep running until it notices,
+        so make sure that it is gone before others continue its sessions.
 
         - `name`: Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -
 
@@ -2340,7 +2340,7 @@ class AsyncDesktop(AsyncGuard):
     ) -> ClipboardText:
         """Read the clipboard's text.
 
-        - `selection`: `clipboard` (default), or `primary`: what is selected.
+        - `selection`: `clipboard` (default), or `primary`: the current selection.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
@@ -2381,7 +2381,7 @@ class AsyncDesktop(AsyncGuard):
         wait: bool | None = None,
         node: str | None = None,
     ) -> LaunchedApp:
-        """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.
+        """Start a program on the desktop. It runs as a process with the owner `desktop`, and ends with the desktop.
 
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.

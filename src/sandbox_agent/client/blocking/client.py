@@ -121,10 +121,12 @@ class SandboxAgent(Operations):
         target: Child | Hosted
         if sandbox is not None:
             if data_dir is not None:
-                raise InvalidRequest("`data_dir` is a directory of this machine: leave it out, or `sandbox`")
+                raise InvalidRequest(
+                    "`data_dir` is a directory on this machine: it cannot be combined with `sandbox`"
+                )
             target = Hosted(sandbox, name, flags, env)
         elif name is not None:
-            raise InvalidRequest("`name` is the name of a sandbox: give `sandbox`, too")
+            raise InvalidRequest("`name` is the name of a sandbox: pass `sandbox` as well")
         else:
             target = child_of_program(data_dir, flags, env)
         return cls(
@@ -169,7 +171,7 @@ class SandboxAgent(Operations):
 
     def _in_sandbox(self) -> Hosted:
         if self._hosted is None:
-            raise InvalidRequest("this client has no sandbox: it comes from start(sandbox=...)")
+            raise InvalidRequest("this client has no sandbox: only a client from start(sandbox=...) has one")
         return self._hosted
 
     def address(self) -> Address:

@@ -1794,7 +1794,7 @@ class Nodes(Guard):
         self._client = client
 
     def list(self) -> NodeList:
-        """List the nodes that share the log. Without a shared log, it is this daemon alone.
+        """List the nodes that share the log. Without a shared log, that is only this daemon.
 
         Raises `Unavailable`.
         """
@@ -1803,8 +1803,8 @@ class Nodes(Guard):
     def fence(self, name: str) -> None:
         """Fence a node at once, instead of waiting for its lease: nothing it writes from now on is accepted.
 
-        This is always safe for the log. If the node still runs, its agents go on until it notices, so make
-        sure that it is gone before others continue its sessions.
+        This is always safe for the log. If the node still runs, its agents keep running until it notices,
+        so make sure that it is gone before others continue its sessions.
 
         - `name`: Name of a node: 1 to 64 of A-Z a-z 0-9 . _ -
 
@@ -2324,7 +2324,7 @@ class Desktop(Guard):
     ) -> ClipboardText:
         """Read the clipboard's text.
 
-        - `selection`: `clipboard` (default), or `primary`: what is selected.
+        - `selection`: `clipboard` (default), or `primary`: the current selection.
         - `node`: Node that the request is meant for; another one refuses it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
@@ -2365,7 +2365,7 @@ class Desktop(Guard):
         wait: bool | None = None,
         node: str | None = None,
     ) -> LaunchedApp:
-        """Start a program on the desktop. It is a process of the owner `desktop` and ends with the desktop.
+        """Start a program on the desktop. It runs as a process with the owner `desktop`, and ends with the desktop.
 
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.

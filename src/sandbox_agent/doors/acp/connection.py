@@ -78,7 +78,7 @@ class Connection:
         return self._rpc.is_busy
 
     async def close(self) -> None:
-        """Stop showing sessions. Their turns go on."""
+        """Stop showing sessions. Their turns continue."""
         for conversation in self._conversations.values():
             conversation.close()
         await self._rpc.close()

@@ -137,7 +137,7 @@ class Conversation:
             await asyncio.wait(self._prompts.values(), timeout=END_SECONDS)
 
     def close(self) -> None:
-        """Stop showing it; its prompts fail here and go on in the daemon."""
+        """Stop showing it; its prompts fail here and continue in the daemon."""
         self._is_closed = True
         self._has_begun.set()
         self._is_live.set()
@@ -343,7 +343,7 @@ class Conversation:
                 self._asks.pop(key, None)
                 await self._answer(key, answers)
         except (NotFound, Conflict):
-            pass  # somebody else was faster
+            pass  # someone else was faster
         except SandboxAgentError as problem:
             logger.warning("an answer for session %s was not accepted: %s", self.id, problem)
 

@@ -93,7 +93,7 @@ class Rpc:
         return len(self._requests) >= MAX_REQUESTS or len(self._tasks) >= MAX_TASKS
 
     async def receive(self, frame: bytes) -> None:
-        """Take one message of the client. What takes time goes on in tasks."""
+        """Take one message of the client. Slow work runs in tasks."""
         try:
             message = _read(frame)
         except msgspec.ValidationError as error:

@@ -14,12 +14,12 @@ class ShownSettings:
         self._options = options_of(session, choices)
 
     def answered(self, session: SessionInfo) -> tuple[ConfigOption, ...]:
-        """The options, for an answer that tells the client."""
+        """The options, for an answer that informs the client."""
         self._options = options_of(session, self.choices)
         return self._options
 
     def news(self, session: SessionInfo) -> tuple[AnyUpdate, ...]:
-        """What tells the client, if it does not know them."""
+        """The updates that inform the client, if it does not know them yet."""
         if options_of(session, self.choices) == self._options:
             return ()
         mode = modes_of(session, self.choices).current_mode_id

@@ -67,7 +67,7 @@ class Client:
     async def start(self, session_id: str, given: Run, key: str | None) -> Sent:
         agent = given.agent or self._agent
         if agent is None:
-            raise InvalidRequest("`agent` is missing: name one of the tool `agents`", field="agent")
+            raise InvalidRequest("`agent` is missing: the tool `agents` lists them", field="agent")
         settings = SessionSettings(
             agent=agent,
             directory=given.directory or self._directory,
@@ -135,5 +135,5 @@ class SessionAgent:
 
     def check_answers(self) -> None:
         raise PermissionDenied(
-            "people answer the permissions and questions of sessions that an agent has started: call `wait`"
+            "only people can answer the permissions and questions of sessions that an agent has started: call `wait`"
         )

@@ -1,7 +1,7 @@
 """Frames of the Model Context Protocol, as a server reads and writes them. Only the fields we use are declared.
 
-There are two eras. Up to 2025-11-25 a client begins with `initialize`. Since 2026-07-28 each request names its version and stands
-alone, and each result says what kind of result it is.
+Up to version 2025-11-25, a client begins with `initialize`. Since 2026-07-28 the protocol is stateless: each request names its version,
+and each result says what kind of result it is.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ class Capabilities(Written, frozen=True, kw_only=True):
 
 class Result(Written, frozen=True, kw_only=True):
     result_type: Literal["complete"] | UnsetType = UNSET
-    """Only in the stateless era."""
+    """Only in stateless versions."""
 
 
 class Lasting(Result, frozen=True, kw_only=True):
-    """A result that says how long it may be kept, in the stateless era."""
+    """A result that says how long it may be cached, in stateless versions."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: Literal["private", "public"] | UnsetType = UNSET

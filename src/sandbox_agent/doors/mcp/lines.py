@@ -68,7 +68,7 @@ class _Conversation:
         await self._lines.send(refusal(call, RpcError(reason, INVALID_REQUEST)))
 
     def _cancel(self, note: Note) -> None:
-        """The caller no longer waits. What its call has begun goes on."""
+        """The caller no longer waits. Work that its call has started continues."""
         try:
             cancelled = msgspec.json.decode(note.params, type=Cancelled).request_id
         except (msgspec.DecodeError, RecursionError):

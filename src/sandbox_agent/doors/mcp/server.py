@@ -1,4 +1,4 @@
-"""Answers the requests of one caller, in both eras of the protocol, over any transport."""
+"""Answers the requests of one caller, in every supported version of the protocol, over any transport."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Server:
                 return {}
             case method:
                 raise Refused(f"there is no method {method}", METHOD_NOT_FOUND)
-        return result if version is None else _of_stateless_era(result)
+        return result if version is None else _for_stateless_version(result)
 
     async def _call(self, wanted: CallTool, key: str | None, report: Report) -> Called:
         tool = TOOLS.get(wanted.name)
@@ -153,7 +153,7 @@ DISCOVERED = Discovered(
 )
 
 
-def _of_stateless_era(result: Result) -> Result:
+def _for_stateless_version(result: Result) -> Result:
     added: dict[str, Any] = {"result_type": "complete"}
     if isinstance(result, ToolList | Discovered):
         added |= {"ttl_ms": LISTS_LAST_MS, "cache_scope": "private"}

@@ -119,7 +119,7 @@ class Turn(Result, frozen=True, kw_only=True):
     status: Annotated[
         Literal["starting", "running", "waiting", "ended"],
         Meta(
-            description="`starting` and `running`: call `wait`. `waiting`: somebody must answer the requests in `waiting`."
+            description="`starting` and `running`: call `wait`. `waiting`: someone must answer the requests in `waiting`."
         ),
     ]
     text: Annotated[str, Meta(description="What the agent has said; only the end of it if it is long.")]
@@ -214,7 +214,7 @@ TOOLS: dict[str, Tool] = {
     "run": Tool(
         "Run a prompt",
         "Give a coding agent a prompt, in a new session or an existing one, and wait up to 50 s for the result. If `status` is "
-        "`running`, the agent goes on: call `wait`. Never repeat `run` for the same work.",
+        "`running`, the agent is still working: call `wait`. Never repeat `run` for the same work.",
         Run,
         Turn,
     ),

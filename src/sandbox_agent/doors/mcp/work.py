@@ -1,4 +1,4 @@
-"""Carries out the tools. What a call has begun goes on without it: a caller that gives up only stops waiting."""
+"""Carries out the tools. Work that a call has started continues without it: a caller that gives up only stops waiting."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Work:
                 name for name in ("agent", "directory", "model", "permission_mode") if getattr(given, name)
             ]:
                 raise InvalidRequest(
-                    f"`{named[0]}` is for a new session, `session_id` for an old one", field=named[0]
+                    f"`{named[0]}` is for a new session, `session_id` for an existing one", field=named[0]
                 )
             sent = await self._sent(session_id, given.prompt, key)
             return await self._watch(Progress(session_id, sent.turn_id, sent.after), deadline, report)
@@ -141,7 +141,7 @@ class Work:
         return await self._begun(new_id, starting, deadline, report)
 
     def _name(self, session_id: str) -> str:
-        """A session that is being started, known to its caller alone."""
+        """A session that is being started; only its caller knows it."""
         return f"{self._caller.name}/{session_id}"
 
     async def _sent(self, session_id: str, prompt: str, key: str | None) -> Sent:

@@ -1,4 +1,4 @@
-"""A turn as a chat completion: its text alone. Derived from the events of a streamed response.
+"""A turn as a chat completion: only its text. Derived from the events of a streamed response.
 
 An agent may write two messages at the same time. A completion is one text, so the second is held back until the first is complete.
 """

@@ -38,8 +38,8 @@ from .refusals import Refusals
 from .requests import InputMessage
 
 RETRY_SECONDS = 1800
-"""How long after the last change of a turn a retry still finds it. Clients retry at the latest when their timeout, ten minutes by
-default, has passed."""
+"""How long after the last change of a turn a retry still finds it. Clients retry until their timeout has passed, ten minutes
+by default."""
 OLDEST_SECONDS = 86_400
 """Sessions that were created before are not looked at."""
 MAX_CLAIMS = 10_000
@@ -157,7 +157,7 @@ class Intake:
             prompt = wanted.prompt()
             await self._create(wanted.session_id, wanted)
             return await self._send(wanted.session_id, prompt, wanted.identity.mark, wanted.identity.key, 0)
-        return await self._go_on(wanted, info)
+        return await self._begin_in(wanted, info)
 
     # -- in a new session ---------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ class Intake:
 
     # -- in a session that exists -------------------------------------------------------------
 
-    async def _go_on(self, wanted: Wanted, info: SessionInfo) -> Begun:
+    async def _begin_in(self, wanted: Wanted, info: SessionInfo) -> Begun:
         identity = wanted.identity
         if identity.may_be_known and (known := await self._earlier_turn(wanted, info)):
             return Begun(TurnName(info.session_id, known.turn_id), known.after)
@@ -248,7 +248,7 @@ class Intake:
             except SessionNotFound:
                 raise _unknown(previous) from None
             if wanted.previous is None and wanted.model.partition("/")[0] != info.agent:
-                raise Diverged("the conversation goes on with another agent", field="model")
+                raise Diverged("the conversation continues with another agent", field="model")
             if newest is None or newer is None:
                 return await self._send_next(wanted, info, wanted.prompt(only_new=wanted.previous is None))
         if wanted.identity.may_be_known and newer.mark == wanted.identity.mark:

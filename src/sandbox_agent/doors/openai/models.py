@@ -67,7 +67,7 @@ async def list_models(operations: Operations) -> ModelList:
         with contextlib.suppress(SandboxAgentError):  # a session with it says what is wrong
             offers[agent] = await operations.models(agent)
 
-    # Those that take longer go on: what they find is cached for the next request.
+    # Those that take longer keep running: what they find is cached for the next request.
     await asyncio.wait([operations.spawn(ask(agent)) for agent in agents], timeout=LIST_SECONDS)
     return ModelList(
         [ModelEntry(name, agent) for agent in agents for name in _names(agent, offers.get(agent))]

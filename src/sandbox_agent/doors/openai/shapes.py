@@ -162,7 +162,7 @@ class SummaryPartDone(OfSummary, frozen=True, kw_only=True, tag="response.reason
 
 
 class StreamFailed(StreamEvent, frozen=True, kw_only=True, tag="error"):
-    """The stream cannot go on; the turn may."""
+    """The stream cannot continue; the turn may."""
 
     code: str
     message: str

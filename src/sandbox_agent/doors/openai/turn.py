@@ -154,7 +154,7 @@ class Turn:
                 yield shapes.Failed(sequence_number=self._next(), response=self.response())
                 return
             case "interrupted":
-                # Some agents stop when a request is rejected. Otherwise somebody has cancelled the turn.
+                # Some agents stop when a request is rejected. Otherwise someone has cancelled the turn.
                 self._status = "completed" if self._stops_at_refusal else "cancelled"
             case _:
                 self._status = "incomplete" if self._incomplete else "completed"

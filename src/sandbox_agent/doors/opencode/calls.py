@@ -11,7 +11,7 @@ from .shapes import Span, ToolPart, ToolState
 from .tools import MAX_OUTPUT, Drawn
 
 MAX_TASKS = 64
-"""Sub-agents that are remembered after their result, because they may go on in the background."""
+"""Sub-agents that are remembered after their result, because they may continue in the background."""
 OFTEN_UNTIL = 4096
 """Up to this size a client gets the output with every piece, afterwards only when it has grown by an eighth."""
 

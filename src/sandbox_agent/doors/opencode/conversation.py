@@ -176,7 +176,7 @@ async def diff(door: Door, request: Request) -> list[FileDiff]:
         return []
     if message := request.query.get("messageID"):
         return await diffs_of_message(door.operations, facts_of(info, door.catalogue), message)
-    door.looked_at.add(info.session_id)
+    door.recently_viewed.add(info.session_id)
     return await diffs_of(door.operations, info.session_id)
 
 

@@ -24,7 +24,7 @@ from .transcript import Transcript
 
 DIFF = "diff"
 """The name of the frame."""
-MAX_LOOKED_AT = 256
+MAX_RECENTLY_VIEWED = 256
 
 
 async def diffs_of(operations: Operations, session_id: str) -> list[FileDiff]:
@@ -66,8 +66,8 @@ def _reported(path: str, diffs: list[str]) -> FileDiff:
     return FileDiff(file=path, patch=patch, additions=additions, deletions=deletions, status=status)
 
 
-class LookedAt:
-    """The sessions whose changes a client asked for lately: only theirs are compared again."""
+class RecentlyViewed:
+    """The sessions whose changes a client has asked for recently: only theirs are compared again."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, None] = OrderedDict()
@@ -75,7 +75,7 @@ class LookedAt:
     def add(self, session_id: str) -> None:
         self._sessions[session_id] = None
         self._sessions.move_to_end(session_id)
-        if len(self._sessions) > MAX_LOOKED_AT:
+        if len(self._sessions) > MAX_RECENTLY_VIEWED:
             self._sessions.popitem(last=False)
 
     def __contains__(self, session_id: str) -> bool:

@@ -10,7 +10,7 @@ from ...errors import MethodNotAllowed, NotFound, SandboxAgentError
 from ...ops.operation import Stream
 from ...runtime.daemon import Daemon
 from .catalogue import Catalogue, Provider
-from .diffs import LookedAt
+from .diffs import RecentlyViewed
 from .operations import Operations
 from .readers import Readers
 from .request import ROUTES, Empty, Request, Route, directory_of
@@ -28,7 +28,7 @@ class Door:
         self.operations = Operations(daemon)
         self.catalogue = Catalogue(self.operations)
         self.readers = Readers()
-        self.looked_at = LookedAt()
+        self.recently_viewed = RecentlyViewed()
 
     def for_agent(self, agent: str) -> Door:
         """The same door with another default agent."""
@@ -82,7 +82,7 @@ class _AgentDoor(Door):
         self.operations = door.operations
         self.catalogue = door.catalogue
         self.readers = door.readers
-        self.looked_at = door.looked_at
+        self.recently_viewed = door.recently_viewed
         self.agent = agent
 
     async def default_agent(self) -> str:

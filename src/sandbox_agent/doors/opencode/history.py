@@ -12,7 +12,7 @@ from .transcript import Transcript
 
 
 async def events(operations: Operations, session_id: str) -> AsyncGenerator[Event, None]:
-    """All events so far. Pages are read one by one, so other work goes on between them."""
+    """All events so far. Pages are read one by one, so that other work can run in between."""
     sequence = 0
     while True:
         page = await operations.events(session_id, sequence)

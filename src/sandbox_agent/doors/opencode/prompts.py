@@ -84,7 +84,7 @@ class Message(Struct, frozen=True):
 
 @route("POST", "/session/{id}/message")
 async def prompt(door: Door, request: Request) -> MessageWithParts | Empty:
-    """Answered when the turn ends. The turn goes on if the client closes its connection."""
+    """Answered when the turn ends. The turn continues if the client closes its connection."""
     message = await _prepared(door, request)
     return await _sent(door, request, message)
 

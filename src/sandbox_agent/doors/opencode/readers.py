@@ -20,7 +20,7 @@ class Readers:
 
     def require_room(self) -> None:
         if len(self._inlets) >= MAX_READERS:
-            raise Unavailable(f"{MAX_READERS} clients already read the events", retryAfter=30)
+            raise Unavailable(f"{MAX_READERS} clients are already reading the events", retryAfter=30)
 
     @contextmanager
     def with_reader(self, inlet: Inlet) -> Iterator[None]:

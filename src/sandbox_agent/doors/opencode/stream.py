@@ -2,7 +2,7 @@
 
 A client gets no replay and does not say what it has seen: one that lost its connection would miss what happened meanwhile, and
 one that attaches to a running turn would not see its beginning, nor what waits for an answer. So a stream begins with everything
-that changed lately, in events that can be repeated, and then follows the log.
+that changed recently, in events that can be repeated, and then follows the log.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class EventStream:
     # -- the beginning ------------------------------------------------------------------------
 
     async def _recent(self) -> list[SessionInfo]:
-        """Sessions that work, wait for an answer or changed lately."""
+        """Sessions that work, wait for an answer or changed recently."""
         since = (time.time() - RECENT_SECONDS) * 1000
         working: list[SessionInfo] = []
         recent: list[SessionInfo] = []
@@ -143,7 +143,7 @@ class EventStream:
             return b""
         events = transcript.take(event)
         events += await self._newly_queued(transcript, event)
-        if isinstance(event.data, TurnEnded) and event.session_id in self._door.looked_at:
+        if isinstance(event.data, TurnEnded) and event.session_id in self._door.recently_viewed:
             self._comparing.ask(event.session_id)
         numbered = [
             msgspec.structs.replace(each, id=f"{event.event_id}{index:02x}")

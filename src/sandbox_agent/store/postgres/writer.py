@@ -111,7 +111,7 @@ class Writer:
                 commit = connection.execute("COMMIT")
                 self._hint(connection, plan, life)
         except psycopg.Error:
-            # An error behind the commit concerns the hints alone.
+            # An error after the commit concerns only the hints.
             if commit is None or commit.statusmessage != "COMMIT":
                 raise
         row = begun.fetchone()

@@ -81,7 +81,7 @@ class StoreFiles:
         try:
             now = os.stat(self._name)
         except OSError:
-            raise StoreGone(f"{self.path} was removed while the daemon has it open") from None
+            raise StoreGone(f"{self.path} was removed while the daemon had it open") from None
         known = self._known
         if (
             now.st_mtime_ns == known.st_mtime_ns
@@ -90,7 +90,7 @@ class StoreFiles:
         ):
             return
         if not os.path.samestat(now, known):
-            raise StoreGone(f"{self.path} was replaced while the daemon has it open")
+            raise StoreGone(f"{self.path} was replaced while the daemon had it open")
         with self._looking:
             # Check again: while this thread waited, the file may have grown, and another thread may have found it intact.
             self._look_closer(os.stat(self._name))
@@ -126,7 +126,7 @@ class StoreFiles:
             raise apsw.CorruptError("pages are missing")
 
     def _changed(self, how: str) -> StoreGone:
-        return StoreGone(f"{self.path} was changed by another program while the daemon has it open: {how}")
+        return StoreGone(f"{self.path} was changed by another program while the daemon had it open: {how}")
 
     def missing_of_wal(self) -> Literal["nothing", "all", "name"]:
         """Another program may have moved `all` of it into the file. Without its `name` it can still be read."""
@@ -138,10 +138,10 @@ class StoreFiles:
         return "nothing" if now.st_nlink else "name"
 
     def wal_was_cut(self) -> StoreGone:
-        return self._lose(f"{self.wal} was cut while the daemon has it open: a part of the log is lost")
+        return self._lose(f"{self.wal} was truncated while the daemon had it open: a part of the log is lost")
 
     def wal_was_removed(self) -> StoreGone:
-        return self._lose(f"{self.wal} was removed while the daemon has it open: restart the daemon")
+        return self._lose(f"{self.wal} was removed while the daemon had it open: restart the daemon")
 
     def _lose(self, what: str) -> StoreGone:
         self._lost = what

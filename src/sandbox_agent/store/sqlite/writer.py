@@ -131,7 +131,7 @@ class Writer:
             case DeleteSession(session_id):
                 self._delete(session_id)
             case Bury(body):
-                self._bury(body)
+                self._add_tombstone(body)
             case RecordUsage(row):
                 self._book(row)
             case Probe():
@@ -221,7 +221,7 @@ class Writer:
         execute("DELETE FROM sessions WHERE ordinal = ?", (session,))
         self._ordinals.pop(session_id, None)
 
-    def _bury(self, body: bytes) -> None:
+    def _add_tombstone(self, body: bytes) -> None:
         self._last += 1
         self.connection.execute("INSERT INTO tombstones (position, news) VALUES (?, ?)", (self._last, body))
         self.connection.execute(
@@ -280,7 +280,7 @@ class Writer:
             for _ in self.connection.execute(f"PRAGMA incremental_vacuum({TIDY_PAGES})"):
                 pass
         elif self._wal_shows_deleted:
-            self._begin_wal_anew()
+            self._restart_wal()
         else:
             self._is_untidy = False
         return self._is_untidy
@@ -305,7 +305,7 @@ class Writer:
         except StoreGone:
             if files.was_replaced() and files.wal_is_ours():
                 # The write-ahead log belongs to the file that was opened: a replacement must not find it.
-                with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+                with contextlib.suppress(apsw.Error), self._without_waiting():
                     self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             raise
         missing = files.missing_of_wal()
@@ -313,23 +313,23 @@ class Writer:
             self._take_emptied_wal()
         elif missing == "name":
             # It can still be read: its content is moved into the file, and nothing is lost.
-            with contextlib.suppress(apsw.Error), self._waiting_for_nobody():
+            with contextlib.suppress(apsw.Error), self._without_waiting():
                 self.connection.wal_checkpoint()
             raise files.wal_was_removed()
 
     def _take_emptied_wal(self) -> None:
         """If all of it was moved into the file, as backup programs do, nothing is missing; SQLite notices by itself."""
         try:
-            with self._waiting_for_nobody():
+            with self._without_waiting():
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.IOError as error:
             raise self.files.wal_was_cut() from error
         self.files.wal_resized()
 
-    def _begin_wal_anew(self) -> None:
+    def _restart_wal(self) -> None:
         """Deleted data stays in the write-ahead log until it is overwritten, which may never happen."""
         # A reader may still need the old one: try again after the next write.
-        with self._waiting_for_nobody():
+        with self._without_waiting():
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self.files.wal_resized()
         self._wal_shows_deleted = False
@@ -341,7 +341,7 @@ class Writer:
         missing = WAL_BYTES - self.files.wal.stat().st_size
         if missing <= 0 or disk.f_bavail * disk.f_frsize < WAL_ONLY_WITH_FREE_BYTES:
             return
-        with self.writing, self._waiting_for_nobody():
+        with self.writing, self._without_waiting():
             self._spill(missing + SPILL_PAGES * PAGE_BYTES)
             # Sync now, so that the first write does not have to wait for it.
             self.write([Probe()])
@@ -360,8 +360,8 @@ class Writer:
             connection.pragma("cache_size", cache)
 
     @contextlib.contextmanager
-    def _waiting_for_nobody(self) -> Iterator[None]:
-        """Deferrable work yields to other programs and to readers."""
+    def _without_waiting(self) -> Iterator[None]:
+        """For deferrable work: fails at once if another program or a reader is in the way."""
         self.connection.set_busy_timeout(0)
         try:
             yield

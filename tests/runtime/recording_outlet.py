@@ -11,7 +11,7 @@ from tests.daemons import SECONDS
 from sandbox_agent.runtime.following import Following
 
 
-class Paper:
+class RecordingOutlet:
     """An outlet with room for this many bytes; then it is full."""
 
     def __init__(self, room: int = 1 << 40) -> None:
@@ -44,12 +44,12 @@ class Paper:
 
     @property
     def frames(self) -> list[bytes]:
-        """All that was written and is whole."""
+        """The complete frames that were written."""
         return self.text.split(b"\n\n")[:-1]
 
     @property
     def numbered(self) -> list[tuple[int, bytes]]:
-        """Ids and data of the frames that hold an event; news of a session have a name of their own."""
+        """Ids and data of the frames that hold an event; updates of a session have a frame name of their own."""
         found = []
         for frame in self.frames:
             id, _, rest = frame.partition(b"\n")
@@ -62,7 +62,7 @@ class Paper:
         return [number for number, _ in self.numbered]
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for what is written."""
+        """Wait until what is written makes this true."""
         async with asyncio.timeout(SECONDS):
             while not holds():
                 self._written.clear()
@@ -72,7 +72,7 @@ class Paper:
         await self.until(lambda: self.has_number(number))
 
     def has_number(self, number: int) -> bool:
-        """The frame with this number is whole. Only the last writes are looked at: there may be many."""
+        """Whether the frame with this number is complete. Looks only at the last writes, because there may be many."""
         if not self.writes or not self.writes[-1].endswith(b"\n\n"):
             return False
         recent = b""
@@ -86,13 +86,13 @@ class Paper:
 
 
 @asynccontextmanager
-async def followed(following: Following, room: int = 1 << 40) -> AsyncIterator[Paper]:
-    """The paper of a reader that follows for as long as a block lasts."""
-    paper = Paper(room)
-    running = asyncio.create_task(following.run(paper))
+async def followed(following: Following, room: int = 1 << 40) -> AsyncIterator[RecordingOutlet]:
+    """What a reader receives while the block runs."""
+    outlet = RecordingOutlet(room)
+    running = asyncio.create_task(following.run(outlet))
     await asyncio.sleep(0)
     try:
-        yield paper
+        yield outlet
     finally:
-        paper.leave()
+        outlet.leave()
         await running
