@@ -143,7 +143,7 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     panel.get_by_role("button", name="src", exact=True).click()
     panel.get_by_role("button", name="main.py", exact=False).first.click()
     view = panel.get_by_role("region", name="main.py", exact=True)
-    expect(view.locator(".code-keyword").first).to_have_text("def")
+    expect(view.locator(".sa-code-keyword").first).to_have_text("def")
 
     view.get_by_role("button", name="Edit").click()
     content = view.get_by_label("File content")

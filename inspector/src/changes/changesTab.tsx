@@ -66,7 +66,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
   return (
     <div className="scrollTab changesTab">
       <div className="debugTools">
-        <p className="debugCount grow">
+        <p className="debugCount sa-grow">
           {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")} <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />
         </p>
         {canUndo && (
@@ -128,7 +128,7 @@ function Change({ file, locked, onRevert }: { file: ChangedFile; locked: boolean
         (diff ? (
           <DiffView path={path} action={status} diff={diff} />
         ) : (
-          <p className="faint">No diff: not text, or too large{size != null && ` (${bytes(size)})`}.</p>
+          <p className="sa-faint">No diff: not text, or too large{size != null && ` (${bytes(size)})`}.</p>
         ))}
     </section>
   );

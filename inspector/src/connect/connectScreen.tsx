@@ -28,7 +28,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
         <h1>
           <Icon name="terminal" size={22} /> Inspector
         </h1>
-        <p className="muted">Watch and control every agent of a sandbox-agent daemon.</p>
+        <p className="sa-muted">Watch and control every agent of a sandbox-agent daemon.</p>
         {fromLink && !failure && (
           <Notice tone="warn">
             This address came with the link that you opened. Connect only if you know it: the token goes there.
@@ -77,7 +77,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
           <p>
             With <code>--token-file FILE</code> in place of <code>--no-token</code> it wants a token, and prints an address that brings it along.
           </p>
-          <p className="faint">
+          <p className="sa-faint">
             The token stays in this tab (session storage), is lent to other tabs of this page, and goes to the endpoint above, nowhere else.
           </p>
         </section>

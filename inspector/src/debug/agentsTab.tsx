@@ -18,7 +18,7 @@ export function AgentsTab() {
   return (
     <div className="scrollTab">
       <div className="debugTools">
-        <p className="debugCount grow">{loading ? "Asking…" : `${agents.length} agents`}</p>
+        <p className="debugCount sa-grow">{loading ? "Asking…" : `${agents.length} agents`}</p>
         <Button look="quiet" small onClick={() => void workspace.agents.reload()}>
           Ask again
         </Button>
@@ -46,8 +46,8 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
       <header>
         <AgentMark agent={agent.id} size={24} />
         <strong>{agent.id}</strong>
-        <span className="tag">{agent.stability}</span>
-        <span className="grow" />
+        <span className="sa-tag">{agent.stability}</span>
+        <span className="sa-grow" />
         {agent.installed ? (
           !offer && (
             <Button small look="quiet" disabled={asking} onClick={ask}>
@@ -125,10 +125,10 @@ function Matrix({ agents }: { agents: readonly AgentInfo[] }) {
                   {agent.capabilities[name] ? (
                     <>
                       <Icon name="check" size={13} />
-                      <span className="offscreen">yes</span>
+                      <span className="sa-offscreen">yes</span>
                     </>
                   ) : (
-                    <span className="faint">no</span>
+                    <span className="sa-faint">no</span>
                   )}
                 </td>
               ))}

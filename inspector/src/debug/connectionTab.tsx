@@ -31,7 +31,7 @@ export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
         <Fact name="Daemon" value={workspace.version} />
         <Fact name="Opened" value={link.opened === 1 ? "once" : `${link.opened} times`} />
       </dl>
-      <div className="cardActions">
+      <div className="sa-card-actions">
         {link.state === "offline" && <Button onClick={workspace.connection.retryNow}>Try now</Button>}
         <Button look="danger" onClick={onLeave}>
           Disconnect

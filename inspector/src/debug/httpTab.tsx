@@ -15,7 +15,7 @@ export function HttpTab() {
   return (
     <div className="eventsTab">
       <div className="debugTools">
-        <p className="debugCount grow">{plural(requests.length, "request")}, newest first</p>
+        <p className="debugCount sa-grow">{plural(requests.length, "request")}, newest first</p>
         <Button look="quiet" small icon="trash" onClick={() => daemon.log.clear()}>
           Clear
         </Button>
@@ -35,8 +35,8 @@ export function HttpTab() {
           <header>
             <strong>{request.method}</strong>
             <span>{clock(request.at)}</span>
-            {request.failure && <span className="badText">{request.failure}</span>}
-            <span className="grow" />
+            {request.failure && <span className="sa-bad-text">{request.failure}</span>}
+            <span className="sa-grow" />
             <CopyButton words text={asCurl(request)} label="Copy as curl" />
           </header>
           <div className="eventHalves">

@@ -76,7 +76,7 @@ function Missing({ status }: { status: DesktopStatus }) {
   return (
     <Notice tone="calm">
       <p>The desktop needs {status.missingDependencies?.join(", ")}. On the daemon's machine, run:</p>
-      <p className="mono desktopCommand">
+      <p className="sa-mono desktopCommand">
         {command} <CopyButton text={command} />
       </p>
     </Notice>
@@ -95,7 +95,7 @@ function Active({ status, recordings, attempt }: { status: DesktopStatus; record
         <label className="desktopSwitch">
           <input type="checkbox" checked={viewOnly} onChange={(event) => setViewOnly(event.target.checked)} /> View only
         </label>
-        <span className="debugCount grow">
+        <span className="debugCount sa-grow">
           {status.display} · {width}×{height}
         </span>
         <IconButton icon="download" label="Save a screenshot" onClick={() => void attempt(screenshot)} />
@@ -123,7 +123,7 @@ function Windows({ windows, attempt }: { windows: readonly WindowInfo[]; attempt
       {windows.length === 0 && <p className="debugCount">No window is open.</p>}
       {windows.map(({ id, title, isActive, width, height }) => (
         <button key={id} type="button" className="requestRow" aria-pressed={isActive} onClick={() => void attempt(() => desktop.focus(id))}>
-          <span className="grow">{title || "(no title)"}</span>
+          <span className="sa-grow">{title || "(no title)"}</span>
           <span className="eventTime">
             {width}×{height}
           </span>
@@ -160,8 +160,8 @@ function Recordings({ recordings, attempt }: { recordings: readonly RecordingInf
       <h3>Recordings</h3>
       {recordings.map(({ id, fileName, status, bytes: size }) => (
         <div key={id} className="desktopRecording">
-          <span className="grow">{fileName}</span>
-          <span className={`eventTime ${status === "failed" ? "badText" : ""}`}>{status === "completed" ? bytes(size) : status}</span>
+          <span className="sa-grow">{fileName}</span>
+          <span className={`eventTime ${status === "failed" ? "sa-bad-text" : ""}`}>{status === "completed" ? bytes(size) : status}</span>
           {status !== "recording" && (
             <>
               <IconButton icon="download" label={`Save ${fileName}`} onClick={() => void attempt(async () => saveBlob(fileName, await (await desktop.downloadRecording(id)).blob()))} />

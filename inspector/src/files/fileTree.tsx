@@ -24,16 +24,16 @@ export function FileTree({ root, onReload, ...actions }: Actions & { root: Folde
   return (
     <>
       <div className="debugTools">
-        <p className="debugCount grow filesPlace" title={folder}>
+        <p className="debugCount sa-grow filesPlace" title={folder}>
           <bdi>{folder || "Files"}</bdi>
         </p>
-        <label className="button quiet small">
+        <label className="sa-button sa-quiet sa-small">
           <Icon name="upload" size={14} />
           <span>Upload</span>
           <input
             type="file"
             multiple
-            className="offscreen"
+            className="sa-offscreen"
             aria-label="Upload files"
             onChange={({ target }) => {
               if (target.files?.length) actions.onDrop("", [...target.files], root.entries);
@@ -103,7 +103,7 @@ function FolderRow({ entry, depth, ...actions }: Actions & { entry: FileEntry; d
         <IconButton icon="download" size={14} label={`Download ${entry.name} as a zip archive`} onClick={() => onSave(entry)} />
       </div>
       {isOpen && failure && (
-        <p className="fileMore badText" style={indent(depth + 1)}>
+        <p className="fileMore sa-bad-text" style={indent(depth + 1)}>
           {failure}
         </p>
       )}

@@ -67,8 +67,8 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
         <strong className="fileName" title={entry.path}>
           {entry.name}
         </strong>
-        {shown && shown.kind !== "image" && <span className="faint">{bytes(shown.kind === "text" ? shown.file.size : shown.size)}</span>}
-        <span className="grow" />
+        {shown && shown.kind !== "image" && <span className="sa-faint">{bytes(shown.kind === "text" ? shown.file.size : shown.size)}</span>}
+        <span className="sa-grow" />
         {isEditable && draft === null && (
           <Button small icon="edit" onClick={() => setDraft(withBreaks(text.text, "\n"))}>
             Edit
@@ -148,7 +148,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
       {conflict ? (
         <Notice tone="warn">
           <p>The file has changed since you opened it. It was not saved.</p>
-          <div className="cardActions">
+          <div className="sa-card-actions">
             <Button small onClick={onReload}>
               Load the new content
             </Button>
@@ -161,7 +161,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
         failure && <Notice>{failure}</Notice>
       )}
       <textarea
-        className="fileEditor mono"
+        className="fileEditor sa-mono"
         aria-label="File content"
         spellCheck={false}
         autoFocus

@@ -74,7 +74,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
   return (
     <div className="filesTab">
       <FileTree api={api} root={root} version={version} open={open} onOpen={setOpen} onSave={onSave} onDrop={onDrop} onReload={reload} />
-      <p className="offscreen" role="status">
+      <p className="sa-offscreen" role="status">
         {notice}
       </p>
       {problem && (

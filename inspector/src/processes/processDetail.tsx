@@ -31,7 +31,7 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
           {process.pid != null && `pid ${process.pid} · `}
           {clock(process.createdAtMs)}
         </span>
-        <span className="grow" />
+        <span className="sa-grow" />
         {process.status === "running" ? (
           <>
             <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => processes.stop(process.id))}>
@@ -49,9 +49,9 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
         <IconButton icon="close" label="Close the process" onClick={onClose} />
       </header>
       <div className="processLog">
-        {failure && <p className="badText">{failure}</p>}
-        {isCut && <p className="faint">Only the latest output is shown.</p>}
-        {text ? <Terminal text={text} label="Output" /> : <p className="faint">{process.status === "running" ? "Nothing was written yet." : "Nothing was written."}</p>}
+        {failure && <p className="sa-bad-text">{failure}</p>}
+        {isCut && <p className="sa-faint">Only the latest output is shown.</p>}
+        {text ? <Terminal text={text} label="Output" /> : <p className="sa-faint">{process.status === "running" ? "Nothing was written yet." : "Nothing was written."}</p>}
       </div>
     </section>
   );

@@ -48,7 +48,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
     <div className="eventsTab">
       <form className="debugTools" onSubmit={start}>
         <input
-          className="grow mono"
+          className="sa-grow sa-mono"
           placeholder="Start a command, e.g. npm run dev"
           aria-label="Command"
           title={directory ? `Runs in ${directory}` : "Runs in the daemon's own folder"}
@@ -61,7 +61,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
       </form>
       <p className="debugCount">
         {running} running, {processes.length - running} ended
-        {failure !== null && <span className="badText"> · {sayWhy(failure)}</span>}
+        {failure !== null && <span className="sa-bad-text"> · {sayWhy(failure)}</span>}
       </p>
       {problem && (
         <div className="tabNotice">
@@ -93,7 +93,7 @@ function ProcessRow({ process, isChosen, onChoose }: { process: ProcessInfo; isC
           <span className="eventTime">{duration(Math.max(0, now - process.createdAtMs))}</span>
         </>
       ) : (
-        <span className={`eventTime ${process.exitCode === 0 ? "" : "badText"}`}>{endOf(process)}</span>
+        <span className={`eventTime ${process.exitCode === 0 ? "" : "sa-bad-text"}`}>{endOf(process)}</span>
       )}
     </button>
   );

@@ -69,10 +69,10 @@ function useSearchKey(setSearching: (open: boolean) => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.code !== "KeyF") return;
-      if (document.querySelector("dialog[open]") || document.activeElement?.closest(".searchBar")) return;
+      if (document.querySelector("dialog[open]") || document.activeElement?.closest(".sa-search-bar")) return;
       event.preventDefault();
       setSearching(true);
-      document.querySelector<HTMLInputElement>(".searchBar input")?.select();
+      document.querySelector<HTMLInputElement>(".sa-search-bar input")?.select();
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);

@@ -13,7 +13,7 @@ export function RulesForm({ rules, onChange }: Props) {
     <div className="pairs">
       {rules.map(({ effect, kind, pattern, reason }, at) => (
         <fieldset key={at} className="draft">
-          <legend className="offscreen">Rule {at + 1}</legend>
+          <legend className="sa-offscreen">Rule {at + 1}</legend>
           <select aria-label="Effect" value={effect} onChange={(event) => set(at, { effect: event.target.value as RuleDraft["effect"] })}>
             {EFFECTS.map((one) => (
               <option key={one}>{one}</option>

@@ -71,7 +71,7 @@ export default function TerminalScreen({ processId, name, onEnd, onLeave }: Prop
 
   return (
     <div className="terminalScreen">
-      <div className="terminalBox mono" ref={box} />
+      <div className="terminalBox sa-mono" ref={box} />
       {link && <TerminalState link={link} onEnd={() => latest.current.onEnd()} />}
     </div>
   );

@@ -84,13 +84,13 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
                 title={`${process.id} in ${process.cwd ?? "the daemon's folder"}`}
                 onClick={() => setChosen(process.id)}
               >
-                {commandOf(process)} <span className="faint">{process.id.replace(/^proc_/, "")}</span>
+                {commandOf(process)} <span className="sa-faint">{process.id.replace(/^proc_/, "")}</span>
               </button>
             ))}
           </div>
         )}
         <IconButton icon="plus" label="New terminal" disabled={starting} onClick={start} />
-        <span className="grow" />
+        <span className="sa-grow" />
         {shown && (
           <IconButton
             icon="trash"

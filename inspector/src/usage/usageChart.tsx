@@ -31,7 +31,7 @@ export function UsageChart({ turns }: { turns: readonly TurnEndedEntry[] }) {
       <figcaption>
         <span className="inputKey">Input</span>
         <span className="outputKey">Output</span>
-        <span className="grow" />
+        <span className="sa-grow" />
         at most {count(highest)} tokens in a turn
       </figcaption>
     </figure>

@@ -30,7 +30,7 @@ export function UsagePlot({ report }: { report: UsageReport }) {
       </svg>
       <figcaption>
         {costs ? "Cost" : "Tokens"}
-        <span className="grow" />
+        <span className="sa-grow" />
         at most {write(highest)}
       </figcaption>
     </figure>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 
 export interface Token {
   readonly text: string;
-  /** A class name, e.g. `code-keyword`; empty for plain text. */
+  /** A class name, e.g. `sa-code-keyword`; empty for plain text. */
   readonly look: string;
 }
 
@@ -118,7 +118,7 @@ const LOOKS: Readonly<Record<string, string>> = {
 
 function lookOf(names: string): string {
   const look = LOOKS[names.split(" ")[0]?.replace(/^hljs-/, "") ?? ""];
-  return look ? `code-${look}` : "";
+  return look ? `sa-code-${look}` : "";
 }
 
 function keep(key: string, tokens: readonly Token[], length: number): void {

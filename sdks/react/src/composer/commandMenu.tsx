@@ -44,7 +44,7 @@ interface Props {
 export function CommandMenu({ offered, chosen, onChoose }: Props) {
   if (offered.length === 0) return null;
   return (
-    <div className="commandMenu" role="listbox" aria-label="Commands">
+    <div className="sa-command-menu" role="listbox" aria-label="Commands">
       {offered.map((command, place) => (
         <button
           key={command.name}
@@ -57,8 +57,8 @@ export function CommandMenu({ offered, chosen, onChoose }: Props) {
           onClick={() => onChoose(command)}
         >
           <code>/{command.name}</code>
-          {command.arguments && <span className="muted"> {command.arguments}</span>}
-          <span className="muted commandText">{command.description}</span>
+          {command.arguments && <span className="sa-muted"> {command.arguments}</span>}
+          <span className="sa-muted sa-command-text">{command.description}</span>
         </button>
       ))}
     </div>

@@ -52,7 +52,7 @@ function Writing(props: ComposerProps) {
   const { connection } = session.conversation;
   const { ownTurns, lateAnswers } = connection;
   const { opened } = useObserved(connection);
-  const box = useRef<HTMLElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
   // The message was sent while a file was still uploading: send it once the upload is done.
@@ -103,9 +103,9 @@ function Writing(props: ComposerProps) {
 
   if (state === "ended") {
     return (
-      <footer ref={box} className={`sandbox-agent composer ended ${className}`}>
-        <p className="muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
-      </footer>
+      <div ref={box} className={`sandbox-agent sa-composer sa-ended ${className}`}>
+        <p className="sa-muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
+      </div>
     );
   }
 
@@ -224,9 +224,9 @@ function Writing(props: ComposerProps) {
   };
 
   return (
-    <footer ref={box} className={`sandbox-agent composer ${className}`}>
+    <div ref={box} className={`sandbox-agent sa-composer ${className}`}>
       <QueueList queued={transcript.queued} />
-      <div className="composerBox">
+      <div className="sa-composer-box">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />
         <textarea
@@ -245,7 +245,7 @@ function Writing(props: ComposerProps) {
           onKeyDown={onKeyDown}
           onPaste={onPaste}
         />
-        <div className="composerTools">
+        <div className="sa-composer-tools">
           {canAttach && <IconButton icon="clip" label="Attach files" onClick={() => files.current?.click()} />}
           <input
             ref={files}
@@ -260,15 +260,15 @@ function Writing(props: ComposerProps) {
           />
           {props.permissionMode && info && (
             <PermissionSelect
-              className="quietSelect"
+              className="sa-quiet-select"
               label="Permission mode"
               value={info.permissionMode}
               onChange={(permissionMode) => client.updateSession(sessionId, { permissionMode }).catch(fail)}
             />
           )}
-          <span className="grow" />
+          <span className="sa-grow" />
           {question && text.trim() !== "" && (
-            <Button look="quiet" className="queueInstead" onClick={() => void send()} disabled={!ready}>
+            <Button look="quiet" className="sa-queue-instead" onClick={() => void send()} disabled={!ready}>
               Queue as a message
             </Button>
           )}
@@ -283,7 +283,7 @@ function Writing(props: ComposerProps) {
         </div>
       </div>
       {failure && <NotSent why={failure.why} onFresh={() => send(true)} />}
-    </footer>
+    </div>
   );
 }
 
@@ -303,8 +303,8 @@ function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Me
 function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
   const gone = why instanceof Conflict;
   return (
-    <div className="notSent" role="alert">
-      <span className="badText">
+    <div className="sa-not-sent" role="alert">
+      <span className="sa-bad-text">
         {why instanceof DaemonUnreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
       </span>
       {gone && (

@@ -75,7 +75,7 @@ function isSame(before: Props, after: Props): boolean {
 
 function SubAgentResult({ entry }: { entry: ToolEntry }) {
   return (
-    <section className="subAgentResult" aria-label={`Result of ${entry.name}`}>
+    <section className="sa-sub-agent-result" aria-label={`Result of ${entry.name}`}>
       <ToolResult entry={entry} />
     </section>
   );
