@@ -1,6 +1,6 @@
 /** The title of the tab: how many sessions need attention, and which one is open. */
 import { useEffect } from "react";
-import type { SessionInfo } from "./daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { useSessionName } from "./sessions/useSessionName";
 
 export function useTitle(sessions: readonly SessionInfo[], sessionId: string | null): void {

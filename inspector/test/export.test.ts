@@ -1,7 +1,6 @@
 /** Every recording as a document. */
-import { foldTranscript } from "sandbox-agentd";
+import { foldTranscript, type SessionInfo } from "sandbox-agentd";
 import { expect, test } from "vitest";
-import type { SessionInfo } from "../src/daemon/types";
 import { asMarkdown } from "../src/export/markdown";
 import { recordings } from "../../sdks/react/test/recordings";
 

@@ -1,6 +1,6 @@
 /** The agents of this daemon: their state, capabilities, modes and models. */
 import { useState } from "react";
-import type { AgentInfo } from "../daemon/types";
+import type { AgentInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { Button } from "chat/parts/button";
 import { Icon } from "chat/parts/icon";

@@ -1,13 +1,14 @@
 /** The desktop of the daemon's machine: start it, watch it, use it, and record it. */
 import { type FormEvent, lazy, Suspense, useState } from "react";
-import { sayWhy } from "chat/state/words";
-import type { DesktopStatus, RecordingInfo, WindowInfo } from "../daemon/types";
+import type { DesktopStatus, RecordingInfo } from "sandbox-agentd";
+import type { WindowInfo } from "../daemon/types";
 import { saveBlob } from "../export/saveFile";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
 import { CopyButton } from "chat/parts/copyButton";
 import { bytes } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { type Attempt, useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { useDesktop } from "./useDesktop";
 import "../styles/desktop.css";
@@ -16,22 +17,11 @@ const DesktopScreen = lazy(() => import("./desktopScreen"));
 
 const SIZES = ["1280x800", "1024x768", "1440x900", "1920x1080"];
 
-/** Runs an action and shows its error. */
-type Attempt = (action: () => Promise<unknown>) => Promise<void>;
-
 export default function DesktopTab() {
-  const { status, recordings, failure, reload } = useDesktop();
-  const [problem, setProblem] = useState<string | null>(null);
-  if (status === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for the desktop…</p>;
-  const attempt: Attempt = async (action) => {
-    setProblem(null);
-    try {
-      await action();
-    } catch (error) {
-      setProblem(sayWhy(error));
-    }
-    await reload();
-  };
+  const { value: found, failure, reload } = useDesktop();
+  const { problem, attempt } = useAttempt(reload);
+  if (found === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for the desktop…</p>;
+  const { status, recordings } = found;
   return (
     <div className="desktopTab">
       {problem && <Notice>{problem}</Notice>}

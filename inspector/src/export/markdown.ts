@@ -1,6 +1,5 @@
 /** A transcript as a Markdown document. */
-import type { Entry, ToolEntry, Transcript } from "sandbox-agentd";
-import type { SessionInfo } from "../daemon/types";
+import type { Entry, SessionInfo, ToolEntry, Transcript } from "sandbox-agentd";
 import { dateAndClock, duration, money } from "chat/parts/format";
 import { commandOf } from "chat/transcript/commandOf";
 import { messageOf, outcomeOf } from "chat/transcript/outcome";

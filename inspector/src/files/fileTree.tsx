@@ -1,7 +1,7 @@
 /** A folder tree. A file dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { FileEntry } from "../daemon/types";
+import type { FileEntry } from "sandbox-agentd";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";

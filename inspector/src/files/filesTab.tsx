@@ -1,7 +1,7 @@
 /** Files of the daemon's machine: a tree, and the open file. */
 import { useEffect, useMemo, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { FileEntry } from "../daemon/types";
+import type { FileEntry } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Confirm } from "../parts/confirm";
 import { Notice } from "chat/parts/notice";

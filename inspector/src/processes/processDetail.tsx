@@ -1,16 +1,16 @@
 /** One process: its details, its output, and buttons to end it. */
 import { useState } from "react";
-import type { ProcessInfo } from "../daemon/types";
+import type { ProcessInfo } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
 import { clock } from "chat/parts/format";
+import type { Attempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { Terminal } from "chat/transcript/terminal";
 import { useProcessLog } from "./useProcessLog";
 
 interface Props {
   process: ProcessInfo;
-  /** Runs an action, shows its error, and refreshes. */
-  attempt: (action: () => Promise<unknown>) => Promise<void>;
+  attempt: Attempt;
   onClose: () => void;
 }
 

@@ -1,8 +1,7 @@
 /** A session's title, its settings, and its actions. */
 import { lazy, Suspense, useState } from "react";
-import type { Transcript } from "sandbox-agentd";
+import type { SessionInfo, Transcript } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
-import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";

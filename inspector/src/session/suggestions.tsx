@@ -1,6 +1,6 @@
 /** Three things to try in an empty session. */
 import type { Suggestion } from "chat/composer/composer";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { lastPart } from "chat/parts/format";
 

@@ -1,7 +1,7 @@
 /** The dialog for a new session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { PermissionMode } from "../daemon/types";
+import type { PermissionMode } from "chat/session/permissionModes";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "chat/parts/notice";

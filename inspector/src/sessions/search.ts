@@ -1,6 +1,6 @@
 /** Filters the session list by words, including the words of a state. The keys that step through sessions follow it too. */
 import { useMemo, useState } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { useObserved } from "chat/state/observable";
 import { STATE_WORDS } from "../parts/stateBadge";
 import { useWorkspace } from "../state/workspace";

@@ -1,6 +1,6 @@
 /** One session in the list. */
 import { memo, useEffect, useRef } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { useNow } from "chat/parts/clock";
 import { ago, lastPart } from "chat/parts/format";

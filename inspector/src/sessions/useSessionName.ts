@@ -1,6 +1,6 @@
 /** What a session is called. */
 import { type RefObject, useEffect, useSyncExternalStore } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { useWorkspace } from "../state/workspace";
 
 /** The name of a session, or null without one. An unknown name is found out; with `shown`, once that is in view. */

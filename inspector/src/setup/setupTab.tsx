@@ -1,6 +1,7 @@
 /** What a session was created with, and its current state: MCP servers, skills, rules and limits. */
 import { type ReactNode, useCallback, useEffect, useState } from "react";
-import type { ListedRule, McpServerInfo, SessionInfo, Skill } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
+import type { ListedRule, McpServerInfo, Skill } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { useNow } from "chat/parts/clock";
 import { conditionsOf } from "../sessions/rules";

@@ -4,7 +4,7 @@
  * They are asked once, in the page, when a session needs them for the first time: browsers ignore permission requests
  * that do not come from a click.
  */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { go } from "../route";
 import { Observable } from "chat/state/observable";
 import type { SessionNames } from "./sessionNames";

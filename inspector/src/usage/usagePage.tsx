@@ -1,7 +1,7 @@
 /** What all turns of the daemon have spent, by day, agent, model or session. */
 import { type ReactNode, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { UsageReport, UsageSum } from "../daemon/types";
+import type { UsageReport, UsageSum } from "sandbox-agentd";
 import { Dialog } from "../parts/dialog";
 import { count, money, plural } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
