@@ -11,7 +11,7 @@ export function HttpTab() {
   const { daemon } = useWorkspace();
   const requests = useObserved(daemon.log);
   const [chosen, setChosen] = useState<number | null>(null);
-  const request = requests.find((one) => one.id === chosen);
+  const request = requests.find(({ id }) => id === chosen);
   return (
     <div className="eventsTab">
       <div className="debugTools">
@@ -21,12 +21,12 @@ export function HttpTab() {
         </Button>
       </div>
       <div className="eventList" tabIndex={0} role="region" aria-label="Requests">
-        {[...requests].reverse().map((one) => (
-          <button key={one.id} type="button" className="requestRow" aria-pressed={one.id === chosen} onClick={() => setChosen(one.id)}>
-            <span className={`requestStatus ${tone(one)}`}>{one.status ?? (one.failure ? "—" : "…")}</span>
-            <span className="requestMethod">{one.method}</span>
-            <span className="requestPath">{shortened(one.url, daemon.address.endpoint)}</span>
-            <span className="eventTime">{one.stream ? "stream" : one.milliseconds !== null ? duration(one.milliseconds) : ""}</span>
+        {[...requests].reverse().map((sent) => (
+          <button key={sent.id} type="button" className="requestRow" aria-pressed={sent.id === chosen} onClick={() => setChosen(sent.id)}>
+            <span className={`requestStatus ${tone(sent)}`}>{sent.status ?? (sent.failure ? "—" : "…")}</span>
+            <span className="requestMethod">{sent.method}</span>
+            <span className="requestPath">{shortened(sent.url, daemon.address.endpoint)}</span>
+            <span className="eventTime">{sent.stream ? "stream" : sent.milliseconds !== null ? duration(sent.milliseconds) : ""}</span>
           </button>
         ))}
       </div>

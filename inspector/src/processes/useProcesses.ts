@@ -9,7 +9,7 @@ export function useProcesses(): Polled<readonly ProcessInfo[]> {
   return usePolled(
     useCallback(async () => {
       const { processes: found } = await processes.list({ owner: "user" });
-      return [...found].sort((one, other) => other.createdAtMs - one.createdAtMs);
+      return [...found].sort((a, b) => b.createdAtMs - a.createdAtMs);
     }, [processes]),
   );
 }

@@ -24,7 +24,7 @@ export function SessionView({ sessionId, panel, onPanel }: Props) {
   const session = useChat(conversation);
   const view = useObserved(conversation);
   const sessions = useObserved(workspace.sessions);
-  const info = sessions.find((one) => one.sessionId === sessionId) ?? null;
+  const info = sessions.find((session) => session.sessionId === sessionId) ?? null;
   const gone = info === null && session.connection === "live" && !view.catchingUp;
   const isEmpty = view.transcript.totals.messages === 0 && view.count > 0 && info?.state === "idle";
   const [showAll, setShowAll] = useState(false);

@@ -28,7 +28,7 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
     <div className={`sa-resolved ${rejected ? "sa-rejected" : "sa-accepted"}`}>
       <Icon name={rejected ? "cross" : "check"} size={14} />
       <span>{outcomeOf(entry)}</span>
-      {/* The call stands right above, where there is one. */}
+      {/* If there is a call, it is shown right above. */}
       {entry.callId === null && <span className="sa-fold-summary sa-mono">{exact(entry.title)}</span>}
       {message && <span className="sa-resolved-message">“{message}”</span>}
       <TooLate requestId={entry.id} />

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import type { Command, Operations } from "sandbox-agentd";
 
-const MOST = 8;
+const MAX_OFFERED = 8;
 
 /** The commands of a session, requested on first use. Empty if they are unavailable: then a slash is plain text. */
 export function useCommands(client: Operations, sessionId: string, wanted: boolean): readonly Command[] {
@@ -26,13 +26,13 @@ export function useCommands(client: Operations, sessionId: string, wanted: boole
 export function offeredFor(text: string, commands: readonly Command[]): readonly Command[] {
   const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (typed === undefined) return [];
-  return commands.filter(({ name }) => name.toLowerCase().startsWith(typed)).slice(0, MOST);
+  return commands.filter(({ name }) => name.toLowerCase().startsWith(typed)).slice(0, MAX_OFFERED);
 }
 
 /** Whether a message is one of these commands with its arguments. */
 export function isCommand(text: string, commands: readonly Command[]): boolean {
   const name = /^\/(\S+)/.exec(text)?.[1];
-  return commands.some((one) => one.name === name);
+  return commands.some((command) => command.name === name);
 }
 
 interface Props {

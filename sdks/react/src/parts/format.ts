@@ -66,6 +66,11 @@ export function lastPart(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) || path;
 }
 
+/** Paths below a directory are shown relative to it. */
+export function withoutDirectory(path: string, directory: string | null): string {
+  return directory && path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : path;
+}
+
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? "";
 }

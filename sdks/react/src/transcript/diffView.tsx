@@ -2,7 +2,7 @@
 import { memo, useMemo, useState } from "react";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copyButton.js";
-import { count } from "../parts/format.js";
+import { count, withoutDirectory } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Value, useObserved } from "../state/observable.js";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff.js";
@@ -19,9 +19,11 @@ interface Props {
   action: string;
   diff: string | null;
   to?: string | null;
+  /** Paths below it are shown relative to it. */
+  directory?: string | null;
 }
 
-export const DiffView = memo(function DiffView({ path, action, diff, to }: Props) {
+export const DiffView = memo(function DiffView({ path, action, diff, to, directory = null }: Props) {
   const parsed = useMemo(() => (diff ? parsedDiff(diff) : null), [diff]);
   const [whole, setWhole] = useState(false);
   const shown = useMemo(
@@ -43,8 +45,8 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
       <figcaption>
         <Icon name="file" size={14} />
         <span className="sa-diff-path" title={path}>
-          {path}
-          {to && ` → ${to}`}
+          {withoutDirectory(path, directory)}
+          {to && ` → ${withoutDirectory(to, directory)}`}
         </span>
         {parsed ? <DiffCounts diff={parsed} /> : <span className="sa-faint">{action}</span>}
         {parsed && (

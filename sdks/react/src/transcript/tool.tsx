@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
 import { CodeText } from "../code/codeText.js";
 import { useNow } from "../parts/clock.js";
-import { duration, plural, pretty } from "../parts/format.js";
+import { duration, plural, pretty, withoutDirectory } from "../parts/format.js";
 import { Icon, type IconName } from "../parts/icon.js";
-import { useConversation } from "../session/sessionContext.js";
+import { useDirectory } from "../session/sessionContext.js";
 import { commandOf } from "./commandOf.js";
 import { DiffCounts, DiffView } from "./diffView.js";
 import { parsedDiff } from "./diff.js";
@@ -19,25 +19,25 @@ import { answerOf, messageOf, outcomeOf } from "./outcome.js";
 import { planSteps, Steps } from "./steps.js";
 import { Terminal } from "./terminal.js";
 
-interface Told {
+interface Call {
   entry: ToolEntry;
   decision: PermissionEntry | null;
   answer: StatusEntry | null;
 }
 
-export function Tool({ entry, decision, answer, ...fold }: Told & Fold) {
+export function Tool({ entry, decision, answer, ...fold }: Call & Fold) {
   return (
     <Foldable className={`sa-tool sa-${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} answer={answer} />}>
-      <Asked entry={entry} />
+      <ToolInput entry={entry} />
       {/* The steps of a sub-agent lie between what it was asked and what it found. */}
       {entry.children.length === 0 && <ToolResult entry={entry} />}
     </Foldable>
   );
 }
 
-function ToolLine({ entry, decision, answer }: Told) {
+function ToolLine({ entry, decision, answer }: Call) {
   const counts = useMemo(() => changeCounts(entry), [entry]);
-  const directory = useConversation().snapshot.transcript.metadata?.directory;
+  const directory = useDirectory();
   return (
     <>
       <ToolState entry={entry} />
@@ -52,18 +52,13 @@ function ToolLine({ entry, decision, answer }: Told) {
       {entry.children.length > 0 && <span className="sa-fold-fact">{plural(entry.children.length, "step")}</span>}
       {entry.exitCode !== null && entry.exitCode !== 0 && <span className="sa-fold-fact sa-bad-text">exit {entry.exitCode}</span>}
       {entry.durationMs === null && <Running since={entry.time} />}
-      {entry.durationMs !== null && entry.durationMs >= WORTH_TELLING_MS && <span className="sa-fold-fact">{duration(entry.durationMs)}</span>}
+      {entry.durationMs !== null && entry.durationMs >= SHORTEST_SHOWN_MS && <span className="sa-fold-fact">{duration(entry.durationMs)}</span>}
     </>
   );
 }
 
-/** Paths below the session's directory are shown relative to it. */
-function withoutDirectory(title: string, directory: string | null | undefined): string {
-  return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
-}
-
 /** Shorter durations are not shown. */
-const WORTH_TELLING_MS = 100;
+const SHORTEST_SHOWN_MS = 100;
 
 const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
   in_progress: ["clock", "running"],
@@ -112,7 +107,7 @@ function ClientAnswer({ entry }: { entry: StatusEntry }) {
   );
 }
 
-function Asked({ entry }: { entry: ToolEntry }) {
+function ToolInput({ entry }: { entry: ToolEntry }) {
   const command = commandOf(entry);
   const steps = planSteps(entry.input);
   return (
@@ -125,10 +120,11 @@ function Asked({ entry }: { entry: ToolEntry }) {
 }
 
 export function ToolResult({ entry }: { entry: ToolEntry }) {
+  const directory = useDirectory();
   return (
     <>
       {entry.files.map((file) => (
-        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} />
+        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} directory={directory} />
       ))}
       {entry.output && <Output entry={entry} />}
       {entry.outputFinal && !entry.output && entry.files.length === 0 && entry.images.length === 0 && <p className="sa-faint">No output.</p>}

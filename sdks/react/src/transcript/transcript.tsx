@@ -69,7 +69,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   // A pending card stays mounted while it is out of view: it holds what was filled in, and handles the keys that answer it.
   const asking = useMemo(() => rows.flatMap((row, index) => (asks(row.entry) ? [index] : [])), [rows]);
   const rangeExtractor = useCallback(
-    (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((one, other) => one - other),
+    (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((a, b) => a - b),
     [asking],
   );
 
