@@ -43,7 +43,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
     return () => window.clearTimeout(timer);
   }, [reload, length, state]);
 
-  if (changes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for changes…</p>;
+  if (changes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the changes…</p>;
 
   const act = async (action: () => Promise<unknown>) => {
     setBusy(true);
@@ -61,7 +61,8 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
     <div className="scrollTab changesTab">
       <div className="debugTools">
         <p className="debugCount sa-grow">
-          {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")} <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />
+          {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")}{" "}
+          {files.length > 0 && <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />}
         </p>
         {canUndo && (
           <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act(() => client.undoRevert(sessionId))} title="Undo the last revert">

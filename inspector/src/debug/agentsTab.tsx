@@ -18,9 +18,9 @@ export function AgentsTab() {
   return (
     <div className="scrollTab">
       <div className="debugTools">
-        <p className="debugCount sa-grow">{loading ? "Asking…" : `${agents.length} agents`}</p>
+        <p className="debugCount sa-grow">{loading ? "Loading…" : `${agents.length} agents`}</p>
         <Button look="quiet" small onClick={() => void workspace.agents.reload()}>
-          Ask again
+          Refresh
         </Button>
       </div>
       {failure && <Notice>{failure}</Notice>}
@@ -51,7 +51,7 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
         {agent.installed ? (
           !offer && (
             <Button small look="quiet" disabled={asking} onClick={ask}>
-              {asking ? "Asking…" : "Modes and models"}
+              {asking ? "Loading…" : "Modes and models"}
             </Button>
           )
         ) : (

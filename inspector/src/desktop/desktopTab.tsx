@@ -20,7 +20,7 @@ const SIZES = ["1280x800", "1024x768", "1440x900", "1920x1080"];
 export default function DesktopTab() {
   const { value: found, failure, reload } = useDesktop();
   const { problem, attempt } = useAttempt(reload);
-  if (found === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for the desktop…</p>;
+  if (found === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading…</p>;
   const { status, recordings } = found;
   return (
     <div className="desktopTab">

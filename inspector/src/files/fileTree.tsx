@@ -118,7 +118,7 @@ function FileRow({ entry, depth, open, onOpen, onSave }: Actions & { entry: File
       <button type="button" style={indent(depth)} aria-pressed={open?.path === entry.path} onClick={() => onOpen(entry)}>
         <span className="fileGap" />
         <Icon name={entry.linkTarget ? "link" : "file"} size={14} />
-        <span className="fileName" title={entry.linkTarget ? `Leads to ${entry.linkTarget}` : undefined}>
+        <span className="fileName" title={entry.linkTarget ? `Points to ${entry.linkTarget}` : undefined}>
           {entry.name}
         </span>
         <span className="eventTime">{bytes(entry.size)}</span>

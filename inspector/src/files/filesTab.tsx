@@ -47,7 +47,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
   const reload = () => setVersion((before) => before + 1);
 
   if (failure !== null) return <Refusal error={failure} onRetry={reload} />;
-  if (root === null) return <p className="debugEmpty">Looking for files…</p>;
+  if (root === null) return <p className="debugEmpty">Loading the files…</p>;
 
   const upload = async ({ folder, files }: Drop) => {
     setProblem(null);

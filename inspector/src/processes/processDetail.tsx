@@ -51,7 +51,7 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
       <div className="processLog">
         {failure && <p className="sa-bad-text">{failure}</p>}
         {isCut && <p className="sa-faint">Only the latest output is shown.</p>}
-        {text ? <Terminal text={text} label="Output" /> : <p className="sa-faint">{process.status === "running" ? "Nothing was written yet." : "Nothing was written."}</p>}
+        {text ? <Terminal text={text} label="Output" /> : <p className="sa-faint">{process.status === "running" ? "No output yet." : "No output."}</p>}
       </div>
     </section>
   );

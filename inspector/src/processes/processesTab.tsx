@@ -21,7 +21,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
   const [chosen, setChosen] = useState<string | null>(null);
   const [command, setCommand] = useState("");
 
-  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for processes…</p>;
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the processes…</p>;
 
   const start = (event: FormEvent) => {
     event.preventDefault();

@@ -8,7 +8,7 @@ import { InstallButton } from "./installButton";
 export function AgentPicker({ chosen, onChoose }: { chosen: string; onChoose: (id: string) => void }) {
   const { agents, failure, loading } = useObserved(useWorkspace().agents);
   if (failure) return <Notice>{failure}</Notice>;
-  if (loading && agents.length === 0) return <p className="sa-muted">Asking the daemon for its agents…</p>;
+  if (loading && agents.length === 0) return <p className="sa-muted">Loading the agents…</p>;
   return (
     <fieldset className="agentPicker">
       <legend>Agent</legend>

@@ -104,7 +104,7 @@ function wordsOf(state: LinkState): string | null {
     case "open":
       return null;
     case "offline":
-      return "The connection is lost. The process goes on.";
+      return "The connection is lost. The process keeps running.";
     case "gone":
       return "This process no longer exists.";
     case "exited":

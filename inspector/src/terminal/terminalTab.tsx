@@ -27,7 +27,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
   const shown = terminals.find(({ id }) => id === chosen) ?? terminals.at(-1);
   useEffect(() => setChosen(shown?.id ?? null), [shown?.id]);
 
-  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for terminals…</p>;
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the terminals…</p>;
 
   const start = async () => {
     setStarting(true);

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "react";
 import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
+import { plural } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
 import { sayWhy } from "../state/words.js";
@@ -56,7 +57,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
         </div>
       ))}
       <div className="sa-queue-end">
-        <span className="sa-muted">{waiting.length === 1 ? "1 message waits" : `${waiting.length} messages wait`}</span>
+        <span className="sa-muted">{plural(waiting.length, "message")} queued</span>
         <Button look="quiet" small icon="stop" onClick={stopAll}>
           Stop and clear
         </Button>
