@@ -9,6 +9,7 @@ import { useObserved } from "chat/state/observable";
 import { useSessionName } from "../sessions/useSessionName";
 import { useWorkspace } from "../state/workspace";
 import { UsagePlot } from "./usagePlot";
+import "../styles/usage.css";
 
 const GROUPS = ["day", "agent", "model", "session"] as const;
 type Group = (typeof GROUPS)[number];
@@ -64,7 +65,7 @@ export default function UsagePage({ onClose }: { onClose: () => void }) {
           </label>
         </div>
         {failure && <Notice>{failure}</Notice>}
-        {report?.rows.length === 0 && <p className="debugEmpty">No turn has ended in this time.</p>}
+        {report?.rows.length === 0 && <p className="sa-faint">No turn has ended in this time.</p>}
         {report && report.rows.length > 0 && <UsagePlot report={report} />}
         {report && report.rows.length > 0 && <Table report={report} />}
       </div>
