@@ -127,6 +127,11 @@ def test_a_session_without_a_title_is_called_by_its_first_prompt(window: Window,
     mine.click()
     expect(window.page.get_by_role("heading", name="Count the files")).to_be_visible()
     expect(window.page).to_have_title(re.compile("Count the files$"))
+    window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    choose(window, "Session menu", "Copy the id")
+    window.page.wait_for_function(
+        "id => navigator.clipboard.readText().then((text) => text === id)", arg=session
+    )
     client.patch(f"/v1/sessions/{session}", {"title": "A better name"})
     expect(window.page.get_by_role("heading", name="A better name")).to_be_visible()
 

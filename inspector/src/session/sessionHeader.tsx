@@ -4,6 +4,7 @@ import type { SessionInfo, Transcript } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "chat/parts/button";
+import { copyText } from "chat/parts/copyButton";
 import { Confirm } from "../parts/confirm";
 import { Dialog } from "../parts/dialog";
 import { count, money, share } from "chat/parts/format";
@@ -62,6 +63,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       <Menu
         label="Session menu"
         items={[
+          { label: "Copy the id", icon: "copy", onChoose: () => void change(() => copyText(sessionId)) },
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
           { label: "Limits", icon: "clock", onChoose: () => setAsking("limits"), disabled: !info || info.ended },

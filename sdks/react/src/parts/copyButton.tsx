@@ -27,7 +27,7 @@ export function CopyButton({ text, label = "Copy", words }: Props) {
 }
 
 /** Browsers offer no clipboard on plain HTTP other than localhost; the old way still works there. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
