@@ -63,10 +63,10 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       <Menu
         label="Session menu"
         items={[
-          { label: "Copy the id", icon: "copy", onChoose: () => void change(() => copyText(sessionId)) },
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
           { label: "Limits", icon: "clock", onChoose: () => setAsking("limits"), disabled: !info || info.ended },
+          { label: "Copy the id", icon: "copy", onChoose: () => void change(() => copyText(sessionId)) },
           { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info, name), disabled: !info },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
