@@ -1,7 +1,6 @@
 /** One or more questions from the agent: labels to choose from, several if allowed, or free text. */
 import { type FormEvent, useState } from "react";
-import type { AskedQuestion } from "sandbox-agentd";
-import type { QuestionEntry } from "sandbox-agentd";
+import type { AskedQuestion, QuestionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";

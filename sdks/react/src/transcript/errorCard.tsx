@@ -1,6 +1,5 @@
 /** An error: its message, its code, and what the agent reported. */
-import type { Stderr } from "sandbox-agentd";
-import type { ErrorEntry } from "sandbox-agentd";
+import type { ErrorEntry, Stderr } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Json } from "./json.js";
