@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.agents.base import Agent
-from sandbox_agent.agents.credentials import KeyFile
+from sandbox_agent.agents.credentials import KeyFile, Sources
 from sandbox_agent.install.publishers import (
     MAIN_MACHINES,
     MUSL_MACHINES,
@@ -25,11 +25,13 @@ def credentials() -> str:
     for name, agent in AGENTS.items():
         if agent.credentials is None:
             continue
-        variables = [f"`{variable.name}`" for variable in agent.credentials.variables]
-        if agent.credentials.provider_families:
-            variables.append("the model providers' keys")
-        rows.append([name, ", ".join(variables), _files(agent.credentials.files)])
+        rows.append([name, ", ".join(key_variables(agent.credentials)), _files(agent.credentials.files)])
     return _table(["agent", "variables", "files"], rows)
+
+
+def key_variables(sources: Sources) -> list[str]:
+    variables = [f"`{variable.name}`" for variable in sources.variables]
+    return [*variables, "the model providers' keys"] if sources.provider_families else variables
 
 
 def _files(files: Iterable[KeyFile]) -> str:

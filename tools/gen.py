@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,7 @@ from sandbox_agent.cli import generate
 from sandbox_agent.openapi import document, event_schema
 from tools import agent_tables, python_sdk
 from tools.page import filled
-from tools.site import agents, llms, mdx, reference, sdks
+from tools.site import agents, command_line, llms, mdx, reference, sdks
 from tools.site import events as event_page
 
 ROOT = Path(__file__).parents[1]
@@ -71,12 +72,6 @@ def pages_with_parts() -> list[str]:
     return [name for name in names if name in TABLES or _FILE.search((ROOT / name).read_text())]
 
 
-def command_line() -> str:
-    from tools.site import command_line  # imports the table, which may just have been rewritten
-
-    return command_line.render()
-
-
 TABLE = "src/sandbox_agent/cli/table.py"
 CLIENT = "src/sandbox_agent/client"
 
@@ -90,7 +85,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/errors.mdx": reference.errors,
     "docs/settings.mdx": reference.settings,
     "docs/http-api.mdx": reference.http_api,
-    "docs/cli.mdx": command_line,
+    "docs/cli.mdx": command_line.render,
     "docs/events.mdx": event_page.render,
     "docs/feature-checklist.mdx": agents.checklist,
     "docs/sdk-python-methods.mdx": sdks.python,
@@ -127,6 +122,9 @@ def main() -> int:
             path.write_text(text)
     verb = "out of date, run `make gen`:" if check else "wrote"
     print(verb if stale else "all generated files are up to date", *stale)
+    if not check and any(name.endswith(".py") for name in stale):
+        # Pages describe modules, and this process may have imported them before it rewrote them.
+        return subprocess.run([sys.executable, "-m", "tools.gen"], cwd=ROOT, check=False).returncode
     return int(check and bool(stale))
 
 

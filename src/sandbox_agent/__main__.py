@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Ctrl-C during the imports ends the program without a traceback. `main` changes this back.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from .cli.main import main
 

@@ -27,14 +27,21 @@ class DaemonState(Struct, frozen=True):
     """The flags of `daemon start`, for `daemon restart`."""
     directory: str | None = None
     """The working directory it was started in."""
+    owner: int | None = None
+    """The `run` that started it, and with which it ends."""
 
 
 def save(folder: Path, state: DaemonState) -> None:
     """Write the file atomically."""
     path = folder / f".{STATE_FILE}.{os.getpid()}"
-    with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(state))
-    path.rename(folder / STATE_FILE)
+    try:
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(state))
+        path.rename(folder / STATE_FILE)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        # A full disk is noticed by a write, and its error does not name the file.
+        raise OSError(error.errno, error.strerror, str(folder / STATE_FILE)) from None
 
 
 def load(folder: Path) -> DaemonState | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -365,6 +367,32 @@ def test_two_runs_at_once_share_a_daemon_which_ends_with_the_last(local: Cli, tm
         run.communicate(timeout=SECONDS)
     assert lock_holder(tmp_path / "state") is None
     assert not (tmp_path / "state" / "daemon.json").exists()
+
+
+def test_a_run_does_not_use_a_daemon_whose_run_was_killed(local: Cli, tmp_path: Path) -> None:
+    """Such a daemon is about to stop. Here it is frozen before it can notice."""
+    killed = begun("run", "mock", "slow 60", env=environment(tmp_path), cwd=tmp_path)
+    assert killed.stdout is not None
+    assert killed.stdout.read(8) == "Counting"
+    state = running_daemon(tmp_path / "state")
+    assert state is not None
+    os.kill(state.pid, signal.SIGSTOP)
+    killed.kill()
+    killed.communicate(timeout=SECONDS)
+    after = begun("run", "mock", "hello", env=environment(tmp_path), cwd=tmp_path)
+    wait_until(lambda: _is_locked(tmp_path / "state" / "users"))
+    os.kill(state.pid, signal.SIGCONT)
+    stdout, stderr = after.communicate(timeout=SECONDS)
+    assert (after.returncode, stdout) == (0, "You said: hello (message 1 of this conversation)\n"), stderr
+
+
+def _is_locked(path: Path) -> bool:
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
 
 
 def test_a_server_in_the_foreground_is_found(local: Cli, tmp_path: Path) -> None:

@@ -1,10 +1,18 @@
-"""`daemon restart` and `daemon logs`."""
+"""`daemon stop`, `daemon restart` and `daemon logs`."""
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
+import pytest
+from tests.daemons import wait_until
+
+from sandbox_agent.presence import lock_holder
 
 from .conftest import Cli, environment
 from .test_commands import begun
@@ -33,6 +41,17 @@ def test_a_restarted_daemon_is_found_where_it_was(local: Cli, tmp_path: Path) ->
             following.terminate()
     finally:
         local("daemon", "stop")
+
+
+def test_a_stopping_daemon_keeps_its_data_directory_until_it_answers_nobody(
+    local: Cli, tmp_path: Path
+) -> None:
+    daemon = msgspec.json.decode(local("daemon", "start", "--port", "0", "--json").stdout)
+    address = urlsplit(daemon["endpoint"])
+    os.kill(daemon["pid"], signal.SIGTERM)
+    wait_until(lambda: lock_holder(tmp_path / "state") is None)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.hostname, address.port))
 
 
 def test_a_missing_log_is_reported(local: Cli, tmp_path: Path) -> None:

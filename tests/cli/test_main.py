@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.daemons import SECONDS
@@ -247,3 +248,23 @@ def test_ctrl_c_exits_with_130_and_no_traceback(cli: Cli, endpoint: str) -> None
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=SECONDS)[1] == b""
     assert process.returncode == 130
+
+
+def test_ctrl_c_while_it_is_imported_causes_no_traceback(tmp_path: Path) -> None:
+    """A module of the test interrupts the program when it imports its parser."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'sandbox_agent.cli.command_line':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+    )
+    interrupted = subprocess.run(
+        command("--version"),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        timeout=SECONDS,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (interrupted.returncode, interrupted.stderr) == (-signal.SIGINT, b"")

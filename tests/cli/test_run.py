@@ -160,6 +160,20 @@ def test_a_key_in_the_shell_reaches_another_daemon_only_with_send_env(tmp_path: 
         assert run_claude(env, tmp_path, "--send-env")[1]
 
 
+def test_an_agent_of_this_shell_that_the_daemon_does_not_know_is_explained(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """Its name resembles another agent, which must not be suggested."""
+    variable = {"SANDBOX_AGENT_ACP_AGENT": "other=other --acp\nopencode-acp=opencode acp"}
+    run = command("run", "opencode-acp", "hi")
+    failed = subprocess.run(run, env=environ | variable, cwd=tmp_path, capture_output=True, text=True)
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        "error: the running daemon does not know opencode-acp: it was started without this SANDBOX_AGENT_ACP_AGENT. "
+        "`sandbox-agent daemon restart` passes it on\n",
+    )
+
+
 def test_a_missing_key_is_reported_before_anything_is_downloaded(tmp_path: Path) -> None:
     env = {**environment(tmp_path, PATH="/usr/bin:/bin"), "SANDBOX_AGENT_NO_INSTALL": ""}
     env["SANDBOX_AGENT_MIRROR"] = "http://127.0.0.1:9"

@@ -227,4 +227,11 @@ def test_requests_for_another_machine_are_refused(nodes: Nodes) -> None:
         "POST", "/v1/desktop/keyboard/press", params={"node": "two"}, json={"key": "a"}
     )
     assert refusal(pressed) == (409, "conflict")
+    limits = one.client.get("/v1/processes/config").json()
+    configured = one.client.request("POST", "/v1/processes/config", params={"node": "two"}, json=limits)
+    assert refusal(configured) == (409, "conflict")
+    assert (
+        two.client.request("POST", "/v1/processes/config", params={"node": "two"}, json=limits).json()
+        == limits
+    )
     assert two.client.get("/v1/fs/entries", path="/", node="two").status_code == 200

@@ -33,6 +33,7 @@ async def running(
             yield daemon
     finally:
         await daemon.stop()
+        daemon.release_folder()
 
 
 async def create(daemon: Daemon, session_id: str = "s", agent: str = "mock") -> str:

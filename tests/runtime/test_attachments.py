@@ -140,6 +140,7 @@ def test_files_of_a_deleted_session_are_swept_by_the_next_daemon(tmp_path: Path)
         await soon(lambda: len(files(tmp_path)) == 1)
         assert [path.read_bytes() for path in files(tmp_path)] == [b"kept"]
         await daemon.stop()
+        daemon.release_folder()
 
     asyncio.run(scenario())
 
@@ -209,6 +210,7 @@ async def opened(data_dir: Path) -> AsyncIterator[Daemon]:
         yield daemon
     finally:
         await daemon.stop()
+        daemon.release_folder()
 
 
 def test_files_are_written_and_read_off_the_event_loop(

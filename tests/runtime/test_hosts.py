@@ -72,5 +72,6 @@ def test_the_catalogues_of_recent_directories_are_cached(
             assert len(starts) == 4
         finally:
             await daemon.stop()
+            daemon.release_folder()
 
     asyncio.run(scenario())

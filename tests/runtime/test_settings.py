@@ -44,6 +44,7 @@ async def checking_a_mode(data_dir: Path) -> AsyncIterator[tuple[SlowToCheck, as
             yield daemon, changing
     finally:
         await daemon.stop()
+        daemon.release_folder()
 
 
 def test_two_changes_at_once_are_both_kept(tmp_path: Path) -> None:

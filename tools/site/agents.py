@@ -12,6 +12,7 @@ from tests.live.features import FEATURES
 
 from sandbox_agent.agents import AGENTS
 
+from ..agent_tables import key_variables
 from .mdx import page, prose
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -122,5 +123,5 @@ def facts(name: str) -> str:
 def _keys(name: str) -> str:
     """Where its keys come from; the page about credentials has the files, too."""
     sources = AGENTS[name].credentials
-    variables = [f"`{one.name}`" for one in sources.variables] if sources else []
+    variables = key_variables(sources) if sources else []
     return ", ".join([*variables, "its own login"]) + " ([where they are found](/credentials))"

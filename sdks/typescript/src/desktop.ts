@@ -1,5 +1,5 @@
 /** The virtual desktop of the daemon's machine: `client.desktop`. */
-import { type CallOptions, type Http, type Operation, parted } from "./http.js";
+import { type Http, type NodeOptions, type Operation, parted } from "./http.js";
 import type { components, operations } from "./openapi.js";
 
 type Schemas = components["schemas"];
@@ -28,177 +28,177 @@ export class Desktop {
   }
 
   /** Show its state: what is missing, what runs, and why it stopped. */
-  status(options: CallOptions = {}): Promise<DesktopStatus> {
+  status(options: NodeOptions = {}): Promise<DesktopStatus> {
     return this.#http.json("desktop.status", options);
   }
 
   /** Start it. Does nothing if it is already running. */
-  start(body: DesktopSettings = {}, options: CallOptions = {}): Promise<DesktopStatus> {
+  start(body: DesktopSettings = {}, options: NodeOptions = {}): Promise<DesktopStatus> {
     return this.#act("desktop.start", body, options);
   }
 
   /** Stop it, and every program that was started on it. */
-  stop(options: CallOptions = {}): Promise<DesktopStatus> {
+  stop(options: NodeOptions = {}): Promise<DesktopStatus> {
     return this.#http.json("desktop.stop", options);
   }
 
   /** Show the display and its size. */
-  info(options: CallOptions = {}): Promise<DisplayInfo> {
+  info(options: NodeOptions = {}): Promise<DisplayInfo> {
     return this.#http.json("desktop.info", options);
   }
 
   /** Take a screenshot of the whole desktop. The response's `blob()` is the image. */
-  screenshot(query: QueryOf<"desktop.screenshot"> & CallOptions = {}): Promise<Response> {
+  screenshot(query: QueryOf<"desktop.screenshot"> & NodeOptions = {}): Promise<Response> {
     return this.#http.send("desktop.screenshot", parted(query));
   }
 
   /** Take a screenshot of a part of the desktop. */
-  region(query: QueryOf<"desktop.region"> & CallOptions): Promise<Response> {
+  region(query: QueryOf<"desktop.region"> & NodeOptions): Promise<Response> {
     return this.#http.send("desktop.region", parted(query));
   }
 
   /** Show where the mouse is. */
-  mouse(options: CallOptions = {}): Promise<MousePosition> {
+  mouse(options: NodeOptions = {}): Promise<MousePosition> {
     return this.#http.json("desktop.mouse", options);
   }
 
   /** Move the mouse. */
-  move(body: Schemas["MoveMouseBody"], options: CallOptions = {}): Promise<MousePosition> {
+  move(body: Schemas["MoveMouseBody"], options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.move", body, options);
   }
 
   /** Move the mouse and click. */
-  click(body: Schemas["ClickBody"], options: CallOptions = {}): Promise<MousePosition> {
+  click(body: Schemas["ClickBody"], options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.click", body, options);
   }
 
   /** Press a mouse button and hold it. */
-  mouseDown(body: Schemas["ButtonActionBody"] = {}, options: CallOptions = {}): Promise<MousePosition> {
+  mouseDown(body: Schemas["ButtonActionBody"] = {}, options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.mouse_down", body, options);
   }
 
   /** Release a mouse button. */
-  mouseUp(body: Schemas["ButtonActionBody"] = {}, options: CallOptions = {}): Promise<MousePosition> {
+  mouseUp(body: Schemas["ButtonActionBody"] = {}, options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.mouse_up", body, options);
   }
 
   /** Press a button at one place and release it at another. */
-  drag(body: Schemas["DragBody"], options: CallOptions = {}): Promise<MousePosition> {
+  drag(body: Schemas["DragBody"], options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.drag", body, options);
   }
 
   /** Move the mouse and turn its wheel. */
-  scroll(body: Schemas["ScrollBody"], options: CallOptions = {}): Promise<MousePosition> {
+  scroll(body: Schemas["ScrollBody"], options: NodeOptions = {}): Promise<MousePosition> {
     return this.#act("desktop.scroll", body, options);
   }
 
   /** Type text into the window that has the focus. */
-  type(text: string, body: Omit<Schemas["TypeTextBody"], "text"> = {}, options: CallOptions = {}): Promise<DesktopDone> {
+  type(text: string, body: Omit<Schemas["TypeTextBody"], "text"> = {}, options: NodeOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.type", { text, ...body }, options);
   }
 
   /** Press and release a key, or several together: `ctrl+c`. */
-  press(key: string, body: Omit<Schemas["PressKeyBody"], "key"> = {}, options: CallOptions = {}): Promise<DesktopDone> {
+  press(key: string, body: Omit<Schemas["PressKeyBody"], "key"> = {}, options: NodeOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.press", { key, ...body }, options);
   }
 
   /** Press a key and hold it. */
-  keyDown(key: string, options: CallOptions = {}): Promise<DesktopDone> {
+  keyDown(key: string, options: NodeOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.key_down", { key }, options);
   }
 
   /** Release a key. */
-  keyUp(key: string, options: CallOptions = {}): Promise<DesktopDone> {
+  keyUp(key: string, options: NodeOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.key_up", { key }, options);
   }
 
   /** List the visible windows. */
-  windows(options: CallOptions = {}): Promise<WindowList> {
+  windows(options: NodeOptions = {}): Promise<WindowList> {
     return this.#http.json("desktop.windows", options);
   }
 
   /** Show the window that has the focus. */
-  focused(options: CallOptions = {}): Promise<DesktopWindow> {
+  focused(options: NodeOptions = {}): Promise<DesktopWindow> {
     return this.#http.json("desktop.focused", options);
   }
 
   /** Raise a window and give it the focus. */
-  focus(windowId: string, options: CallOptions = {}): Promise<DesktopWindow> {
+  focus(windowId: string, options: NodeOptions = {}): Promise<DesktopWindow> {
     return this.#http.json("desktop.focus", { path: { window_id: windowId }, ...options });
   }
 
   /** Move a window. */
-  moveWindow(windowId: string, body: Schemas["MoveWindowBody"], options: CallOptions = {}): Promise<DesktopWindow> {
+  moveWindow(windowId: string, body: Schemas["MoveWindowBody"], options: NodeOptions = {}): Promise<DesktopWindow> {
     return this.#http.json("desktop.move_window", { path: { window_id: windowId }, body, ...options });
   }
 
   /** Resize a window. */
-  resizeWindow(windowId: string, body: Schemas["ResizeWindowBody"], options: CallOptions = {}): Promise<DesktopWindow> {
+  resizeWindow(windowId: string, body: Schemas["ResizeWindowBody"], options: NodeOptions = {}): Promise<DesktopWindow> {
     return this.#http.json("desktop.resize_window", { path: { window_id: windowId }, body, ...options });
   }
 
   /** Read the clipboard's text. */
-  clipboard(query: QueryOf<"desktop.clipboard"> & CallOptions = {}): Promise<ClipboardText> {
+  clipboard(query: QueryOf<"desktop.clipboard"> & NodeOptions = {}): Promise<ClipboardText> {
     return this.#http.json("desktop.clipboard", parted(query));
   }
 
   /** Copy text to the clipboard. */
-  setClipboard(body: Schemas["SetClipboardBody"], options: CallOptions = {}): Promise<DesktopDone> {
+  setClipboard(body: Schemas["SetClipboardBody"], options: NodeOptions = {}): Promise<DesktopDone> {
     return this.#act("desktop.set_clipboard", body, options);
   }
 
   /** Start a program on it, which ends with it. */
-  launch(body: Schemas["LaunchAppBody"], options: CallOptions = {}): Promise<LaunchedApp> {
+  launch(body: Schemas["LaunchAppBody"], options: NodeOptions = {}): Promise<LaunchedApp> {
     return this.#act("desktop.launch", body, options);
   }
 
   /** Open a file or a URL with the program that the machine has for it. */
-  open(target: string, options: CallOptions = {}): Promise<OpenedTarget> {
+  open(target: string, options: NodeOptions = {}): Promise<OpenedTarget> {
     return this.#act("desktop.open", { target }, options);
   }
 
   /** Start recording the desktop. */
-  record(body: Schemas["StartRecordingBody"] = {}, options: CallOptions = {}): Promise<RecordingInfo> {
+  record(body: Schemas["StartRecordingBody"] = {}, options: NodeOptions = {}): Promise<RecordingInfo> {
     return this.#act("desktop.record", body, options);
   }
 
   /** Finish the recording. */
-  stopRecording(options: CallOptions = {}): Promise<RecordingInfo> {
+  stopRecording(options: NodeOptions = {}): Promise<RecordingInfo> {
     return this.#http.json("desktop.stop_recording", options);
   }
 
   /** List the recordings, oldest first. */
-  recordings(options: CallOptions = {}): Promise<RecordingList> {
+  recordings(options: NodeOptions = {}): Promise<RecordingList> {
     return this.#http.json("desktop.recordings", options);
   }
 
   /** Show a recording. */
-  recording(recordingId: string, options: CallOptions = {}): Promise<RecordingInfo> {
+  recording(recordingId: string, options: NodeOptions = {}): Promise<RecordingInfo> {
     return this.#http.json("desktop.recording", { path: { recording_id: recordingId }, ...options });
   }
 
   /** Download a finished recording (MP4). The answer's `body` is a stream. */
-  downloadRecording(recordingId: string, options: CallOptions = {}): Promise<Response> {
+  downloadRecording(recordingId: string, options: NodeOptions = {}): Promise<Response> {
     return this.#http.send("desktop.download_recording", { path: { recording_id: recordingId }, ...options });
   }
 
   /** Delete a finished recording. */
-  deleteRecording(recordingId: string, options: CallOptions = {}): Promise<void> {
+  deleteRecording(recordingId: string, options: NodeOptions = {}): Promise<void> {
     return this.#http.done("desktop.delete_recording", { path: { recording_id: recordingId }, ...options });
   }
 
   /** Show whether the live view is on, and how many viewers it has. */
-  stream(options: CallOptions = {}): Promise<StreamStatus> {
+  stream(options: NodeOptions = {}): Promise<StreamStatus> {
     return this.#http.json("desktop.stream", options);
   }
 
   /** Turn the live view on. */
-  startStream(options: CallOptions = {}): Promise<StreamStatus> {
+  startStream(options: NodeOptions = {}): Promise<StreamStatus> {
     return this.#http.json("desktop.start_stream", options);
   }
 
   /** Turn the live view off. */
-  stopStream(options: CallOptions = {}): Promise<StreamStatus> {
+  stopStream(options: NodeOptions = {}): Promise<StreamStatus> {
     return this.#http.json("desktop.stop_stream", options);
   }
 
@@ -207,7 +207,7 @@ export class Desktop {
     return this.#http.socketAddress("/v1/desktop/stream/rfb");
   }
 
-  #act<Answer>(operation: Operation, body: object, options: CallOptions): Promise<Answer> {
+  #act<Answer>(operation: Operation, body: object, options: NodeOptions): Promise<Answer> {
     return this.#http.json(operation, { body, ...options });
   }
 }

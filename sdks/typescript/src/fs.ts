@@ -1,5 +1,5 @@
 /** Files of the daemon's machine: `client.fs`. */
-import { type CallOptions, type Http, parted } from "./http.js";
+import { type CallOptions, type Http, type NodeOptions, parted } from "./http.js";
 import type { components, operations } from "./openapi.js";
 import { followOnce } from "./stream.js";
 
@@ -78,10 +78,10 @@ export class Fs {
   move(
     from: string,
     to: string,
-    options: { overwrite?: boolean; sessionId?: string } & CallOptions = {},
+    options: { overwrite?: boolean; sessionId?: string } & NodeOptions = {},
   ): Promise<FileMoved> {
-    const { signal, ...rest } = options;
-    return this.#http.json("fs.move", { body: { from, to, ...rest }, signal });
+    const { signal, node, ...rest } = options;
+    return this.#http.json("fs.move", { body: { from, to, ...rest }, signal, node });
   }
 
   /** Upload a tar archive and unpack it to a folder. */

@@ -37,8 +37,14 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** For calls that concern one machine, if several daemons share the log. */
+export interface NodeOptions extends CallOptions {
+  /** The node that the request is meant for; another one refuses it (default: any). */
+  node?: string | undefined;
+}
+
 /** The parts of a request, before it is sent. */
-export interface Call extends CallOptions {
+export interface Call extends NodeOptions {
   path?: Record<string, string>;
   query?: object | undefined;
   headers?: Record<string, string>;
@@ -131,7 +137,7 @@ export class Http {
   /** Send a request once. */
   async once(operation: Operation, call: Call): Promise<Response> {
     const [method, template] = split(ROUTES[operation]);
-    const url = this.baseUrl + filled(template, call.path ?? {}) + queryOf(call.query);
+    const url = this.baseUrl + filled(template, call.path ?? {}) + queryOf(queryWithNode(call));
     const init: RequestInit = { method, headers: this.#headers(call), signal: call.signal ?? null };
     const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     if (body !== undefined) init.body = body;
@@ -152,13 +158,13 @@ export class Http {
   }
 
   /** The address of a WebSocket. A browser's cannot send headers, so the token is in the query. */
-  socketUrl(operation: Operation, path: Record<string, string>): string {
-    return this.socketAddress(filled(split(ROUTES[operation])[1], path));
+  socketUrl(operation: Operation, path: Record<string, string>, node?: string): string {
+    return this.socketAddress(filled(split(ROUTES[operation])[1], path), node);
   }
 
   /** The same for a path that is not an operation's. */
-  socketAddress(path: string): string {
-    return this.baseUrl.replace(/^http/, "ws") + path + queryOf({ access_token: this.#token });
+  socketAddress(path: string, node?: string): string {
+    return this.baseUrl.replace(/^http/, "ws") + path + queryOf({ access_token: this.#token, node });
   }
 
   #headers(call: Call): Record<string, string> {
@@ -212,6 +218,10 @@ function filled(template: string, values: Record<string, string>): string {
     }
     return encodeURIComponent(value);
   });
+}
+
+function queryWithNode({ query, node }: Call): object | undefined {
+  return node === undefined ? query : { ...query, node };
 }
 
 function queryOf(values: object = {}): string {

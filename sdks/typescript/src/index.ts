@@ -7,7 +7,7 @@ export * from "./errors.js";
 export type * from "./events.js";
 export type * from "./desktop.js";
 export type * from "./fs.js";
-export type { CallOptions, HttpOptions, Operation } from "./http.js";
+export type { CallOptions, HttpOptions, NodeOptions, Operation } from "./http.js";
 export { METHODS } from "./methods.js";
 export { Operations } from "./operations.js";
 export type * from "./operations.js";

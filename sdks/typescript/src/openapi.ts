@@ -3681,8 +3681,8 @@ export interface components {
              */
             maxOutputBytes?: number | null;
         };
-        /** ProcessConfigBody */
-        ProcessConfigBody: {
+        /** ConfigureProcessesBody */
+        ConfigureProcessesBody: {
             /** @description The maximum number of running processes; `run` does not count. */
             maxConcurrentProcesses: number;
             /** @description How long `run` waits by default. */
@@ -10991,14 +10991,17 @@ export interface operations {
     };
     "processes.configure": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                node?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProcessConfigBody"];
+                "application/json": components["schemas"]["ConfigureProcessesBody"];
             };
         };
         responses: {
@@ -11022,6 +11025,15 @@ export interface operations {
             };
             /** @description `permission_denied` */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `conflict` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,5 +1,5 @@
 /** Processes of the sandbox: start, inspect, write to and end them. Terminals are processes too. */
-import { type CallOptions, Http } from "./http.js";
+import { Http, type NodeOptions } from "./http.js";
 import type { components, operations } from "./openapi.js";
 import { follow, type StreamOptions } from "./stream.js";
 import { Terminal, type TerminalOptions } from "./terminal.js";
@@ -17,7 +17,7 @@ export type NewProcess = Schemas["CreateProcessBody"];
 export type ProcessToRun = Schemas["RunProcessBody"];
 export type ProcessInput = Schemas["WriteInputBody"];
 export type TerminalSize = Schemas["TerminalSize"];
-export type LogsOptions = Omit<LogsQuery, "follow"> & CallOptions;
+export type LogsOptions = Omit<LogsQuery, "follow"> & NodeOptions;
 
 export class Processes {
   readonly #http: Http;
@@ -28,49 +28,49 @@ export class Processes {
   }
 
   /** List the processes: those that run, and those that have ended. */
-  list(query: { owner?: ProcessInfo["owner"] } & CallOptions = {}): Promise<ProcessList> {
+  list(query: { owner?: ProcessInfo["owner"] } & NodeOptions = {}): Promise<ProcessList> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.list", { query: rest, signal });
   }
 
   /** Start a process that runs until it ends, is ended, or the daemon stops. */
-  create(body: NewProcess, options: CallOptions = {}): Promise<ProcessInfo> {
+  create(body: NewProcess, options: NodeOptions = {}): Promise<ProcessInfo> {
     return this.#http.json("processes.create", { body, ...options });
   }
 
   /** Run a program to its end and return its output. */
-  run(body: ProcessToRun, options: CallOptions = {}): Promise<ProcessRun> {
+  run(body: ProcessToRun, options: NodeOptions = {}): Promise<ProcessRun> {
     return this.#http.json("processes.run", { body, ...options });
   }
 
   /** Show the limits of processes. */
-  config(options: CallOptions = {}): Promise<ProcessConfig> {
+  config(options: NodeOptions = {}): Promise<ProcessConfig> {
     return this.#http.json("processes.config", options);
   }
 
   /** Set the limits of processes: all of them. */
-  configure(body: ProcessConfig, options: CallOptions = {}): Promise<ProcessConfig> {
+  configure(body: ProcessConfig, options: NodeOptions = {}): Promise<ProcessConfig> {
     return this.#http.json("processes.configure", { body, ...options });
   }
 
   /** Show a process. */
-  get(processId: string, options: CallOptions = {}): Promise<ProcessInfo> {
+  get(processId: string, options: NodeOptions = {}): Promise<ProcessInfo> {
     return this.#http.json("processes.get", { path: { process_id: processId }, ...options });
   }
 
   /** Delete a process that has ended, and its output. */
-  delete(processId: string, options: CallOptions = {}): Promise<void> {
+  delete(processId: string, options: NodeOptions = {}): Promise<void> {
     return this.#http.done("processes.delete", { path: { process_id: processId }, ...options });
   }
 
   /** Ask a process to end (SIGTERM) and wait for it. A process may ignore this. */
-  stop(processId: string, query: { waitMs?: number } & CallOptions = {}): Promise<ProcessInfo> {
+  stop(processId: string, query: { waitMs?: number } & NodeOptions = {}): Promise<ProcessInfo> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.stop", { path: { process_id: processId }, query: rest, signal });
   }
 
   /** End a process and everything that it started (SIGKILL). */
-  kill(processId: string, query: { waitMs?: number } & CallOptions = {}): Promise<ProcessInfo> {
+  kill(processId: string, query: { waitMs?: number } & NodeOptions = {}): Promise<ProcessInfo> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.kill", { path: { process_id: processId }, query: rest, signal });
   }
@@ -94,23 +94,23 @@ export class Processes {
   }
 
   /** Write to the stdin of a process and wait until it is accepted. Text, unless an encoding is given. */
-  input(processId: string, input: string | ProcessInput, options: CallOptions = {}): Promise<{ bytesWritten: number }> {
+  input(processId: string, input: string | ProcessInput, options: NodeOptions = {}): Promise<{ bytesWritten: number }> {
     const body = typeof input === "string" ? { data: input, encoding: "utf8" } : input;
     return this.#http.json("processes.input", { path: { process_id: processId }, body, ...options });
   }
 
   /** Resize the terminal of a process. */
-  resize(processId: string, size: TerminalSize, options: CallOptions = {}): Promise<TerminalSize> {
+  resize(processId: string, size: TerminalSize, options: NodeOptions = {}): Promise<TerminalSize> {
     return this.#http.json("processes.resize", { path: { process_id: processId }, body: size, ...options });
   }
 
   /** The address of a terminal's WebSocket, for a client of your own. It holds the token. */
-  terminalUrl(processId: string): string {
-    return this.#http.socketUrl("processes.terminal", { process_id: processId });
+  terminalUrl(processId: string, node?: string): string {
+    return this.#http.socketUrl("processes.terminal", { process_id: processId }, node);
   }
 
   /** Open the terminal of a process, to see its screen and type into it. Node before 22 needs `options.WebSocket`. */
-  terminal(processId: string, options: TerminalOptions = {}): Promise<Terminal> {
-    return Terminal.open(this.terminalUrl(processId), options);
+  terminal(processId: string, options: TerminalOptions & { node?: string } = {}): Promise<Terminal> {
+    return Terminal.open(this.terminalUrl(processId, options.node), options);
   }
 }

@@ -41,6 +41,24 @@ test("the address of a terminal holds the token", () => {
   assert.equal(client.processes.terminalUrl("proc 1"), "wss://daemon.example/v1/processes/proc%201/terminal/ws?access_token=t%2B1");
 });
 
+test("a call on a machine can name the node that it is meant for", async () => {
+  const server = await scripted(json({ processes: [] }), json({}), json({ from: "a", to: "b" }), json({}));
+  const client = new SandboxAgent({ baseUrl: server.baseUrl });
+  await client.processes.list({ owner: "user", node: "two" });
+  await client.processes.get("proc_1", { node: "two" });
+  await client.fs.move("a", "b", { node: "two" });
+  await client.desktop.status();
+  assert.deepEqual(
+    server.requests.map((request) => request.path),
+    [
+      "/v1/processes?owner=user&node=two",
+      "/v1/processes/proc_1?node=two",
+      "/v1/fs/move?node=two",
+      "/v1/desktop/status",
+    ],
+  );
+});
+
 test("a queue is read page by page", async () => {
   const page = (turnId: string, nextCursor?: string) => json({ messages: [{ turnId }], nextCursor });
   const server = await scripted(json({ sessionId: "s", eventCount: 0 }), page("turn_1", "1"), page("turn_2"));

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 INTERRUPTED = 130
+NEAR = 20
+"""How many characters around an error are shown."""
 
 
 class CommandFailed(Exception):
@@ -24,6 +26,14 @@ class WrongUsage(CommandFailed):
     """The command line is wrong."""
 
     exit_code = 2
+
+
+class NotText(WrongUsage):
+    """Something to send is not UTF-8."""
+
+    def __init__(self, error: UnicodeEncodeError) -> None:
+        near = error.object[max(0, error.start - NEAR) : error.end + NEAR]
+        super().__init__(f"{near.encode(errors='surrogateescape')!r} is not UTF-8 text")
 
 
 class ExtraMissing(CommandFailed):

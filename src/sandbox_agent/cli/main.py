@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from .command_line import parse
-from .failures import INTERRUPTED, CommandFailed, ExtraMissing
+from .failures import INTERRUPTED, CommandFailed, ExtraMissing, NotText
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Wrong usage exits through argparse."""
     _open_missing_streams()
+    _print_any_character()
     args = parse(sys.argv[1:] if argv is None else argv)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         module, _, function = args._handler.partition(":")
         handler = getattr(importlib.import_module(f"{__package__}.{module}"), function)
@@ -30,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _tell(ExtraMissing(package), as_json=getattr(args, "json", False))
         return ExtraMissing.exit_code
+    except UnicodeEncodeError as error:
+        # The command line may contain any bytes, and requests are text.
+        _tell(NotText(error), as_json=getattr(args, "json", False))
+        return NotText.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -38,8 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         # An error of the machine: a full or read-only disk, a directory of another user.
         _give_up_stdout()
-        where = f": {error.filename}" if error.filename else ""
-        _tell(CommandFailed(f"{error.strerror or error}{where}"), as_json=getattr(args, "json", False))
+        _tell(CommandFailed(_reason(error)), as_json=getattr(args, "json", False))
         return 1
 
 
@@ -48,6 +56,22 @@ def _open_missing_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the end
+
+
+def _print_any_character() -> None:
+    """Escape what the terminal's encoding cannot express, as stderr does anyway."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _reason(error: OSError) -> str:
+    if error.filename:
+        return f"{error.strerror}: {error.filename}"
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the current directory was deleted: change to another one"
+    return error.strerror or str(error)
 
 
 def _give_up_stdout() -> None:

@@ -270,13 +270,14 @@ def add_daemon(commands: Subparsers[Parser]) -> None:
         client=False,
     )
     logs.add_argument(
+        "-n",
         "--lines",
         type=int,
         default=100,
         metavar="N",
         help="Number of lines from the end (default 100; 0 prints all).",
     )
-    logs.add_argument("--follow", action="store_true", help="Keep printing new lines until Ctrl-C.")
+    logs.add_argument("-f", "--follow", action="store_true", help="Keep printing new lines until Ctrl-C.")
     for parser in (start, restart):
         _add_settings(parser)
     for parser in (start, restart, stop, status):
@@ -350,7 +351,10 @@ def _add_show(sessions: Subparsers[Parser]) -> None:
     )
     show.add_argument("session_id", metavar="SESSION_ID", help="Id of the session.")
     show.add_argument(
-        "--follow", action="store_true", help="Keep printing new events until the session ends or Ctrl-C."
+        "-f",
+        "--follow",
+        action="store_true",
+        help="Keep printing new events until the session ends or Ctrl-C.",
     )
 
 

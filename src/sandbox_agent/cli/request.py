@@ -101,7 +101,14 @@ def message(word: str | None, option: str | None) -> str:
     given = word if word is not None else option
     if given is None and sys.stdin.isatty():
         raise WrongUsage("no message: pass one as an argument or through a pipe")
-    return sys.stdin.read() if given in (None, "-") else given
+    return text_of_stdin() if given in (None, "-") else given
+
+
+def text_of_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise WrongUsage("stdin is not UTF-8 text: to send a file, use --attach") from None
 
 
 def _text(value: object) -> str:

@@ -14,12 +14,13 @@ from ..config import PREFIX
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import say
 from .remote import Remote, call, find_address, session_path
-from .request import attachment
+from .request import attachment, text_of_stdin
 from .run_session import Opened, Whose, open_session
 from .shared_daemon import shared_daemon
 from .state import data_dir, is_own, running_daemon
 from .turn import Turn
 
+TOO_LARGE = 413
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -55,7 +56,7 @@ def seconds(text: str) -> float:
 def _prompt(args: argparse.Namespace) -> str:
     if args.prompt is None and sys.stdin.isatty():
         raise WrongUsage("no prompt: pass one as an argument or through a pipe")
-    text = sys.stdin.read() if args.prompt in (None, "-") else str(args.prompt)
+    text = text_of_stdin() if args.prompt in (None, "-") else str(args.prompt)
     if not text.strip() and not args.attachments:
         raise WrongUsage("the prompt is empty")
     return text
@@ -70,14 +71,18 @@ def _check_attachments(args: argparse.Namespace) -> None:
 
 
 def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace) -> Any:
-    """Send the prompt. If that fails, delete a session that was created for it."""
+    """Send the prompt. If it is refused, delete a session that was created for it. Without an answer, the turn may be running."""
     try:
         files = [attachment(path, session.id, remote.upload) for path in args.attachments or ()]
         return remote.post(session_path(session.id, "messages"), {"message": prompt, "attachments": files})
-    except ProblemAnswered:
+    except (ProblemAnswered, WrongUsage, UnicodeEncodeError) as error:
         if session.is_new:
             with contextlib.suppress(CommandFailed):
                 remote.send(call("DELETE", session_path(session.id)))
+        if isinstance(error, ProblemAnswered) and error.status == TOO_LARGE:
+            raise CommandFailed(
+                f"the prompt is too long ({error}): save it to a file and use --attach"
+            ) from None
         raise
 
 

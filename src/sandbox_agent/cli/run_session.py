@@ -13,6 +13,8 @@ import msgspec
 from ..agents import AGENTS
 from ..agents.base import Agent
 from ..agents.environment import own_family
+from ..config import PREFIX
+from ..errors import URN, UnsupportedAgent
 from ..runtime.credentials import has_credentials
 from ..schema.sessions import SessionInfo
 from .archive import all_sessions
@@ -24,6 +26,8 @@ from .install_display import Display
 from .output import say
 from .remote import Remote, call, caller_directory, session_path
 from .request import mcp_servers, pairs, skill_source
+
+ACP_AGENT = f"{PREFIX}ACP_AGENT"
 
 Whose = Literal["child", "own", "other"]
 """The daemon: started by this command, another one of this user on this machine, or any other."""
@@ -160,12 +164,23 @@ def _have_agent(remote: Remote, whose: Whose, name: str, env: dict[str, str]) ->
         try:
             installed = install_remotely(remote, name, {}, display.tell)
         except ProblemAnswered as problem:
+            if problem.problem().get("type") == URN + UnsupportedAgent.type and whose != "child":
+                _check_own_variable(name)
             if problem.status != 403:
                 raise
             # The daemon runs with --no-install: creating the session reports what is missing.
             return
     if not installed.already_installed:
         say(f"installed {name} {installed.version} from {installed.source}")
+
+
+def _check_own_variable(name: str) -> None:
+    """This shell may define the agent, but only a daemon that starts in it would know that."""
+    if any(agent.startswith(f"{name}=") for agent in os.environ.get(ACP_AGENT, "").splitlines()):
+        raise CommandFailed(
+            f"the running daemon does not know {name}: it was started without this {ACP_AGENT}. "
+            "`sandbox-agent daemon restart` passes it on"
+        )
 
 
 def _look_for_key(remote: Remote, whose: Whose, name: str, env: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..client.child import child_of_program
 from .failures import CommandFailed
 from .output import say
 from .remote import Address, Remote
-from .state import DaemonState, forget, lock_holder, running_daemon, save
+from .state import DaemonState, forget, is_alive, lock_holder, running_daemon, save
 
 SETTLE_SECONDS = 15.0
 POLL_SECONDS = 0.05
@@ -43,7 +44,8 @@ def _new_daemon(folder: Path) -> Iterator[Remote]:
     child = child_of_program(folder)
     with Remote(child) as remote:
         address = remote.address
-        save(folder, DaemonState(child.process.pid, address.endpoint, address.token, __version__))
+        pid = child.process.pid
+        save(folder, DaemonState(pid, address.endpoint, address.token, __version__, owner=os.getpid()))
         try:
             yield remote
         finally:
@@ -51,15 +53,18 @@ def _new_daemon(folder: Path) -> Iterator[Remote]:
 
 
 def settled_daemon(folder: Path) -> DaemonState | None:
-    """The running daemon. Waits for one that is just starting."""
+    """The running daemon. Waits for one that is just starting, and for the end of one whose owner was killed."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while (state := running_daemon(folder)) is None and (holder := lock_holder(folder)):
+    while holder := lock_holder(folder):
+        state = running_daemon(folder)
+        if state is not None and (state.owner is None or is_alive(state.owner)):
+            return state
         if time.monotonic() > deadline:
             raise CommandFailed(
                 f"another program (pid {holder}) runs its own daemon on {folder}: wait until it ends, or use a different --data-dir"
             )
         time.sleep(POLL_SECONDS)
-    return state
+    return None
 
 
 def _wait_until_alone(users: int) -> None:

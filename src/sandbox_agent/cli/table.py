@@ -971,6 +971,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('max_output_bytes', 'integer', 'body', 'maxOutputBytes', 'Bytes of each stream that `run` keeps.', required=True),
             Argument('max_log_bytes_per_process', 'integer', 'body', 'maxLogBytesPerProcess', 'Bytes of output kept for each process; the oldest are dropped.', required=True),
             Argument('max_input_bytes_per_request', 'integer', 'body', 'maxInputBytesPerRequest', 'Bytes that one request may write to a process.', required=True),
+            Argument('node', 'string', 'query', 'node', 'Node that the request is meant for; another one refuses it (default: any).'),
         ),
         '',
     ),

@@ -115,6 +115,7 @@ async def _serve(config: Config, token: Token | None, listening: socket.socket) 
     await daemon.stop()
     server.should_exit = True
     await serving
+    daemon.release_folder()
     if daemon.broken.done():
         print(f"sandbox-agent: {daemon.broken.result()}", file=sys.stderr)  # noqa: T201
         return 1

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, field
 
 from ..errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, PermissionDenied, Unavailable
@@ -18,14 +19,20 @@ from ..processes.terminal import Cells, Viewer, decoded_input
 from ..runtime.daemon import Daemon
 from ..schema.processes import (
     BytesWritten,
+    DefaultTimeoutMs,
+    InputBytes,
+    LogBytes,
     LogEntry,
     LogStream,
+    LongestTimeoutMs,
+    OutputBytes,
     ProcessConfig,
     ProcessInfo,
     ProcessList,
     ProcessLogs,
     ProcessOwner,
     ProcessRun,
+    RunningProcesses,
     TerminalSize,
 )
 from .operation import Dialogue, OnNode, Stream, operation
@@ -82,6 +89,17 @@ class RunProcess(OnNode, frozen=True, rename="camel"):
 
 class ListProcesses(OnNode, frozen=True):
     owner: Annotated[ProcessOwner | None, Meta(description="Only processes of this owner.")] = None
+
+
+class ConfigureProcesses(OnNode, frozen=True, rename="camel"):
+    """A `ProcessConfig` for a node."""
+
+    max_concurrent_processes: RunningProcesses
+    default_run_timeout_ms: DefaultTimeoutMs
+    max_run_timeout_ms: LongestTimeoutMs
+    max_output_bytes: OutputBytes
+    max_log_bytes_per_process: LogBytes
+    max_input_bytes_per_request: InputBytes
 
 
 class OneProcess(OnNode, frozen=True, rename="camel"):
@@ -199,9 +217,10 @@ async def config(daemon: Daemon, request: OnNode) -> ProcessConfig:
     Unavailable,
     name="processes.configure",
 )
-async def configure(daemon: Daemon, request: ProcessConfig) -> ProcessConfig:
+async def configure(daemon: Daemon, request: ConfigureProcesses) -> ProcessConfig:
     """Replace the limits of processes. They apply to processes started from now on."""
-    return await _processes(daemon).configure(request)
+    limits = msgspec.convert(request, ProcessConfig, from_attributes=True)
+    return await _processes(daemon).configure(limits)
 
 
 @operation("GET", "/v1/processes/{process_id}", PermissionDenied, NotFound, name="processes.get")

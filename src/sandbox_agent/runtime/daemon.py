@@ -202,7 +202,10 @@ class Daemon:
         await self.attachments.sweep(await self.log.look_up(self.log.store.folders))
 
     async def stop(self) -> None:
-        """Accept no new work, give running turns a short grace period, then write and end everything."""
+        """Accept no new work, give running turns a short grace period, then write and end everything.
+
+        The data directory stays locked: call `release_folder` when nothing answers requests any more.
+        """
         self.draining = True
         self.installs.stop()
         if "desktop" in self.__dict__:
@@ -228,6 +231,9 @@ class Daemon:
             await self.log.flush()
             await self.cluster.leave()
         await self.log.close()
+
+    def release_folder(self) -> None:
+        """Let another daemon use the data directory."""
         self._data.close()
 
     @functools.cached_property

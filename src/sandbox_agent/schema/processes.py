@@ -13,28 +13,31 @@ LogStream = Literal["stdout", "stderr", "combined", "pty"]
 EndedBy = Literal["exit", "signal", "daemon"]
 
 
+RunningProcesses = Annotated[
+    int, Meta(ge=1, le=1024, description="The maximum number of running processes; `run` does not count.")
+]
+DefaultTimeoutMs = Annotated[int, Meta(ge=1, le=86_400_000, description="How long `run` waits by default.")]
+LongestTimeoutMs = Annotated[
+    int, Meta(ge=1, le=86_400_000, description="The longest timeout that `run` accepts.")
+]
+OutputBytes = Annotated[int, Meta(ge=1, le=64 << 20, description="Bytes of each stream that `run` keeps.")]
+LogBytes = Annotated[
+    int, Meta(ge=1, le=64 << 20, description="Bytes of output kept for each process; the oldest are dropped.")
+]
+InputBytes = Annotated[
+    int, Meta(ge=1, le=1 << 20, description="Bytes that one request may write to a process.")
+]
+
+
 class ProcessConfig(Struct, frozen=True, rename="camel"):
     """The limits of processes. They can be changed while the daemon runs, and stay changed."""
 
-    max_concurrent_processes: Annotated[
-        int, Meta(ge=1, le=1024, description="The maximum number of running processes; `run` does not count.")
-    ]
-    default_run_timeout_ms: Annotated[
-        int, Meta(ge=1, le=86_400_000, description="How long `run` waits by default.")
-    ]
-    max_run_timeout_ms: Annotated[
-        int, Meta(ge=1, le=86_400_000, description="The longest timeout that `run` accepts.")
-    ]
-    max_output_bytes: Annotated[
-        int, Meta(ge=1, le=64 << 20, description="Bytes of each stream that `run` keeps.")
-    ]
-    max_log_bytes_per_process: Annotated[
-        int,
-        Meta(ge=1, le=64 << 20, description="Bytes of output kept for each process; the oldest are dropped."),
-    ]
-    max_input_bytes_per_request: Annotated[
-        int, Meta(ge=1, le=1 << 20, description="Bytes that one request may write to a process.")
-    ]
+    max_concurrent_processes: RunningProcesses
+    default_run_timeout_ms: DefaultTimeoutMs
+    max_run_timeout_ms: LongestTimeoutMs
+    max_output_bytes: OutputBytes
+    max_log_bytes_per_process: LogBytes
+    max_input_bytes_per_request: InputBytes
 
 
 USUAL_CONFIG = ProcessConfig(

@@ -1581,6 +1581,8 @@ class Processes(Guard):
         max_output_bytes: int,
         max_log_bytes_per_process: int,
         max_input_bytes_per_request: int,
+        *,
+        node: str | None = None,
     ) -> ProcessConfig:
         """Replace the limits of processes. They apply to processes started from now on.
 
@@ -1590,13 +1592,15 @@ class Processes(Guard):
         - `max_output_bytes`: Bytes of each stream that `run` keeps.
         - `max_log_bytes_per_process`: Bytes of output kept for each process; the oldest are dropped.
         - `max_input_bytes_per_request`: Bytes that one request may write to a process.
+        - `node`: Node that the request is meant for; another one refuses it (default: any).
 
-        Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`.
+        Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`, `Conflict`.
         """
         return self._client.ask(
             call(
                 "POST",
                 "/v1/processes/config",
+                query={"node": node},
                 body={
                     "maxConcurrentProcesses": max_concurrent_processes,
                     "defaultRunTimeoutMs": default_run_timeout_ms,
