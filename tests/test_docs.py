@@ -41,7 +41,7 @@ def test_everything_has_a_heading() -> None:
 
 
 def test_every_operation_is_in_the_reference_of_both_sdks() -> None:
-    source = (ROOT / "sdks" / "typescript" / "src" / "operations.ts").read_text().partition("METHODS = {")[2]
+    source = (ROOT / "sdks" / "typescript" / "src" / "methods.ts").read_text().partition("METHODS = {")[2]
     methods = dict(re.findall(r'^  "([\w.]+)": "([\w.]+)",$', source, re.MULTILINE))
     assert methods.keys() == OPERATIONS.keys()
     assert {f"client.{name}()" for name in OPERATIONS} - sections("sdk-python-methods") == set()

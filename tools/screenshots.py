@@ -105,11 +105,11 @@ def _asking(browser: Browser, client: Client, address: str, session: str) -> Non
         page.get_by_label("Message", exact=True).fill("edit")
         page.get_by_label("Message", exact=True).press("Enter")
         page.get_by_role("button", name="Allow once").click()
-        page.locator(".tool .foldLine").last.click()
+        page.locator(".sa-tool .sa-fold-line").last.click()
         page.get_by_role("button", name="Split").click()
         page.get_by_text("Lines in mock-edit.txt").wait_for()
         client.send(session, "slow")
-        page.locator(".message.streaming").wait_for()
+        page.locator(".sa-message.sa-streaming").wait_for()
         client.send(session, "and then tell me what you found")
         page.get_by_text("Withdraw").wait_for()
         _save(page, "diff")
@@ -131,7 +131,7 @@ def _broken(browser: Browser, client: Client, address: str) -> None:
     with _window(browser, "dark", DESK) as page:
         page.goto(f"{address}#/sessions/{session}")
         page.get_by_label("Error").last.wait_for()
-        page.locator(".tool .foldLine").first.click()
+        page.locator(".sa-tool .sa-fold-line").first.click()
         page.get_by_text("$ seq 3").wait_for()
         _save(page, "error")
 
@@ -203,7 +203,7 @@ def _machine(browser: Browser, client: Client, address: str, folder: Path) -> No
         page.get_by_role("button", name="Panel (Alt D)").click()
         page.get_by_role("tab", name="Changes").click()
         page.get_by_role("button", name="src/cart.py").first.click()
-        page.locator(".diff .code-keyword").first.wait_for()
+        page.locator(".sa-diff .sa-code-keyword").first.wait_for()
         _save(page, "changes")
     with _window(browser, "dark", DESK) as page:
         page.goto(f"{address}#/sessions/{session}")

@@ -8,6 +8,11 @@ import "@fontsource-variable/geist/wght.css";
 import "chat/styles.css";
 import "./styles/tokens.css";
 import "./styles/parts.css";
+import "./styles/forms.css";
+import "./styles/connect.css";
+import "./styles/sidebar.css";
+import "./styles/session.css";
+// Last: on a phone, it changes what the others say.
 import "./styles/layout.css";
 
 applyTheme();

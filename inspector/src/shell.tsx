@@ -93,5 +93,5 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
 
 /** Skips the session list and goes to the composer, or else to the transcript. */
 function skip(): void {
-  (document.querySelector<HTMLElement>(".composer textarea") ?? document.querySelector<HTMLElement>(".transcript, main button"))?.focus();
+  (document.querySelector<HTMLElement>(".sa-composer textarea") ?? document.querySelector<HTMLElement>(".sa-transcript, main button"))?.focus();
 }

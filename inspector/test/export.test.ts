@@ -1,15 +1,14 @@
 /** Every recording as a document. */
-import { foldTranscript } from "sandbox-agentd";
+import { foldTranscript, type SessionInfo } from "sandbox-agentd";
 import { expect, test } from "vitest";
-import type { SessionInfo } from "../src/daemon/types";
 import { asMarkdown } from "../src/export/markdown";
 import { recordings } from "../../sdks/react/test/recordings";
 
-const info = { sessionId: "s", agent: "mock", title: "A title", directory: "/work", createdAt: "2026-01-27T19:10:11.123Z" } as SessionInfo;
+const info = { sessionId: "s", agent: "mock", directory: "/work", createdAt: "2026-01-27T19:10:11.123Z" } as SessionInfo;
 
 test.each(recordings())("$name: all that was said is in the document", ({ events }) => {
   const transcript = foldTranscript(events);
-  const document = asMarkdown(transcript, info);
+  const document = asMarkdown(transcript, info, "A title");
   expect(document).toMatch(/^# A title\n\nmock · /);
   for (const entry of transcript.entries) if (entry.kind === "message") expect(document).toContain(entry.text);
   for (const entry of transcript.entries) if (entry.kind === "error") expect(document).toContain(entry.message);
@@ -22,5 +21,5 @@ test("a fence in an output does not end the fence around it", () => {
     { ...envelope, sequence: 1, type: "item.completed", data: { item: { ...call, kind: "tool_call", content: [{ type: "tool_call", name: "bash", arguments: '{"command":"cat a"}', call_id: "c", kind: "command", title: "cat a" }] } } },
     { ...envelope, sequence: 2, type: "item.completed", data: { item: { ...call, item_id: "itm_2", kind: "tool_result", role: "tool", content: [{ type: "tool_result", call_id: "c", output: "```\ninside\n```\n" }] } } },
   ];
-  expect(asMarkdown(foldTranscript(events as never), info)).toContain("### bash\n\n```sh\ncat a\n```\n\n````\n```\ninside\n```\n````");
+  expect(asMarkdown(foldTranscript(events as never), info, "A title")).toContain("### bash\n\n```sh\ncat a\n```\n\n````\n```\ninside\n```\n````");
 });

@@ -86,7 +86,7 @@ test("MCP servers come out of the form as they went in", () => {
 
 test("figures are short", () => {
   expect([duration(12), duration(1500), duration(61_000), duration(3_700_000)]).toEqual(["12 ms", "1.5 s", "1 min 1 s", "1 h 1 min"]);
-  expect([duration(9_960), duration(59_700), duration(119_600), duration(3_599_900)]).toEqual(["10 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"]);
+  expect([duration(9_960), duration(59_700), duration(119_600), duration(3_599_900)]).toEqual(["10 s", "1 min", "2 min", "1 h"]);
   expect([count(9999), count(12_345), count(2_500_000)]).toEqual(["9,999", "12.3k", "2.5M"]);
   expect([money(0), money(0.00003), money(0.00017), money(1.234)]).toEqual(["$0", "< $0.0001", "$0.0002", "$1.23"]);
   expect([ago(0, 10_000), ago(0, 120_000), ago(0, 7_200_000), ago(0, 200_000_000)]).toEqual(["now", "2 min", "2 h", "2 d"]);

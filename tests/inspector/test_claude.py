@@ -34,7 +34,7 @@ def test_claude_asks_writes_and_answers(new_page: Callable[[], Page], tmp_path: 
             window.open()
             window.enter(session)
             window.say("SCENARIO:command:touch+made-by-claude")
-            expect(window.card("Permission: Bash").locator(".command")).to_contain_text(
+            expect(window.card("Permission: Bash").locator(".sa-command")).to_contain_text(
                 "touch made-by-claude"
             )
             window.button("Allow once").click()

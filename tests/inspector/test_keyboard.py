@@ -22,7 +22,7 @@ def test_a_dialog_begins_at_what_it_asks_and_gives_focus_back(window: Window, cl
     menu.press("Enter")
     window.page.keyboard.press("ArrowUp")
     window.page.keyboard.press("Enter")
-    expect(dialog.get_by_role("button", name="Keep it")).to_be_focused()
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     window.page.keyboard.press("Enter")
     expect(menu).to_be_focused()
 

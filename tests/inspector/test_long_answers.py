@@ -53,12 +53,12 @@ def test_a_long_answer_takes_time_in_proportion_to_its_length(
         worked.append(busy_seconds(inspector) - before)
     print(f"{worked[0]:.2f} s of work for a quarter, {worked[1]:.2f} s for all of it")
     assert worked[1] < MAX_GROWTH * max(worked[0], 0.1)
-    assert window.page.locator(".transcript *").count() < 5000, "only what is in sight is drawn"
+    assert window.page.locator(".sa-transcript *").count() < 5000, "only what is in sight is drawn"
 
     # It can be used: to its beginning and back, to write, and to read what comes then.
     window.log.evaluate("box => { box.scrollTop = 0; }")
     window.sees("Started")
     window.button("To the end").click()
-    expect(window.log.locator(".turnEnd").last).to_be_in_viewport()
+    expect(window.log.locator(".sa-turn-end").last).to_be_in_viewport()
     window.say("and now?")
     window.sees("You said: and now?")

@@ -42,7 +42,7 @@ LOW_CONTRAST = """
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     if (!node.textContent.trim() || !element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
-    if (element.closest('.offscreen, :disabled, [aria-hidden=true], option')) continue;
+    if (element.closest('.sa-offscreen, :disabled, [aria-hidden=true], option')) continue;
     const behind = ground(element);
     const [a, b] = [light(over(rgba(getComputedStyle(element).color), behind)), light(behind)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
@@ -100,7 +100,7 @@ def faults(window: Window) -> list[Any]:
 
 
 def test_everything_is_readable_and_named(busy: Window) -> None:
-    for line in busy.log.locator(".foldLine").all():
+    for line in busy.log.locator(".sa-fold-line").all():
         line.click()
     assert faults(busy) == []
     busy.page.keyboard.press("Alt+d")
@@ -130,7 +130,7 @@ def axe_findings(window: Window, where: str = "body") -> list[str]:
 
 @in_one_colour
 def test_axe_finds_nothing(busy: Window) -> None:
-    for line in busy.log.locator(".foldLine").all():
+    for line in busy.log.locator(".sa-fold-line").all():
         line.click()
     busy.page.keyboard.press("Control+f")
     assert axe_findings(busy) == []

@@ -143,7 +143,7 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     panel.get_by_role("button", name="src", exact=True).click()
     panel.get_by_role("button", name="main.py", exact=False).first.click()
     view = panel.get_by_role("region", name="main.py", exact=True)
-    expect(view.locator(".code-keyword").first).to_have_text("def")
+    expect(view.locator(".sa-code-keyword").first).to_have_text("def")
 
     view.get_by_role("button", name="Edit").click()
     content = view.get_by_label("File content")
@@ -166,7 +166,7 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     assert (folder / "dropped.txt").read_text() == "dropped"
     panel.get_by_role("button", name="src", exact=True).evaluate(DROP)
     expect(window.page.get_by_role("dialog", name="Replace files?")).to_contain_text("dropped.txt")
-    window.button("Keep it").click()
+    window.button("Cancel").click()
     with window.page.expect_download() as download:
         view.get_by_role("button", name="Download").click()
     assert Path(download.value.path()).read_bytes() == b"def two():\r\n    return 2\r\n"

@@ -25,7 +25,9 @@ def text_of(client: Client, session: str) -> str:
 
 def shows_the_log(window: Window, client: Client, session: str) -> None:
     """The transcript is what the log holds, and the panel counts as many events."""
-    expect(window.log.locator(".message.assistant .markdown").last).to_have_text(text_of(client, session))
+    expect(window.log.locator(".sa-message.sa-assistant .sa-markdown").last).to_have_text(
+        text_of(client, session)
+    )
     window.page.keyboard.press("Alt+d")
     expect(window.page.locator(".debugCount")).to_have_text(f"{len(client.events(session))} events")
 
@@ -34,13 +36,13 @@ def test_a_reload_in_mid_turn_loses_and_doubles_nothing(window: Window, client: 
     session = client.create()
     window.enter(session)
     window.say("slow 60")
-    streaming = window.log.locator(".message.streaming")
+    streaming = window.log.locator(".sa-message.sa-streaming")
     expect(streaming).not_to_be_empty()
     window.page.reload()
     expect(streaming).not_to_be_empty()
     window.message.press("Escape")
     window.turn_is_over("Stopped")
-    expect(window.log.locator(".message.user")).to_have_count(1)
+    expect(window.log.locator(".sa-message.sa-user")).to_have_count(1)
     shows_the_log(window, client, session)
 
 
@@ -53,7 +55,7 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         window.open()
         window.enter(session)
         window.say("slow 60")
-        expect(window.log.locator(".message.streaming")).not_to_be_empty()
+        expect(window.log.locator(".sa-message.sa-streaming")).not_to_be_empty()
         daemon.kill()
         status = window.page.get_by_role("status").first
         expect(status).to_have_text("Offline")
@@ -83,7 +85,7 @@ def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(window: Window,
     window.message.press("Enter")
     expect(window.message).to_have_value("")
     window.turn_is_over()
-    expect(window.log.locator(".message.user")).to_have_count(1)
+    expect(window.log.locator(".sa-message.sa-user")).to_have_count(1)
     assert [event["type"] for event in client.events(session)].count("turn.started") == 1
 
 

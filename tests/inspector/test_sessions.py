@@ -114,6 +114,34 @@ def test_sessions_are_found_by_text_and_by_state(window: Window, client: Client)
     expect(row(window, "Needle in the hay")).to_have_count(0)
 
 
+def test_a_session_without_a_title_is_called_by_its_first_prompt(window: Window, client: Client) -> None:
+    session = client.create()
+    mine = window.page.get_by_role("navigation").locator(f"a[href$='{session}'] .sessionRowTitle")
+    expect(mine).to_have_text("New session")
+    client.turn(session, f"\n  Count the   files\nand {'very ' * 50}slowly")
+    expect(mine).to_have_text("Count the files")
+    client.turn(session, "Something else")
+    window.page.reload()
+    expect(mine).to_have_text("Count the files")
+    window.page.get_by_label("Search sessions").fill("count files")
+    mine.click()
+    expect(window.page.get_by_role("heading", name="Count the files")).to_be_visible()
+    expect(window.page).to_have_title(re.compile("Count the files$"))
+    window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    choose(window, "Session menu", "Copy the id")
+    window.page.wait_for_function(
+        "id => navigator.clipboard.readText().then((text) => text === id)", arg=session
+    )
+    client.patch(f"/v1/sessions/{session}", {"title": "A better name"})
+    expect(window.page.get_by_role("heading", name="A better name")).to_be_visible()
+
+    long = client.create()
+    client.turn(long, "word " * 100)
+    theirs = window.page.locator(f"a[href$='{long}'] .sessionRowTitle")
+    window.page.get_by_label("Search sessions").fill("")
+    expect(theirs).to_have_text(re.compile(r"^(word ){15}word…$"))
+
+
 def test_the_list_begins_with_what_needs_somebody_and_marks_what_is_unread(
     window: Window, client: Client
 ) -> None:

@@ -85,7 +85,7 @@ def test_the_panel_shows_what_a_session_was_given(window: Window, client: Client
     expect(rules.get_by_role("listitem")).to_have_text(["deny command rm -rfUse the bin.of this session"])
     limits = setup.get_by_role("region", name="Limits")
     expect(limits.get_by_role("meter", name="0 of 3 turns")).to_be_visible()
-    expect(limits).to_contain_text("10 min 0 s for a turn")
+    expect(limits).to_contain_text("10 min for a turn")
     assert axe_findings(window, ".panel") == []
     assert faults(window) == []
     client.patch(f"/v1/sessions/{session}", {"policy": [], "limits": {"maxTurns": 4}})

@@ -20,7 +20,7 @@ SECONDS = 2
 
 SCROLL = """
 async ([seconds, step]) => {
-  const box = document.querySelector('.transcript');
+  const box = document.querySelector('.sa-transcript');
   const from = performance.now();
   let frames = 0, direction = -1;
   while (performance.now() - from < seconds * 1000) {
@@ -79,7 +79,9 @@ def test_a_long_session_scrolls_as_smoothly_as_a_short_one(
             work.append([work_per_frame(window, inspector, step) for step in (60, 600)])
         short, long = work
         assert all(more < 2 * less + 2 for less, more in zip(short, long, strict=True)), work
-        assert window.page.locator(".transcript .row").count() < 120, "only what is on the screen is drawn"
+        assert window.page.locator(".sa-transcript .sa-row").count() < 120, (
+            "only what is on the screen is drawn"
+        )
 
         window.button("To the end").click()
         window.say("hello at the end")

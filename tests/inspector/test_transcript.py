@@ -46,7 +46,7 @@ def test_what_is_opened_at_the_end_stays_at_the_end_and_in_sight(window: Window,
     window.enter(session)
     to_end = window.button("To the end")
     window.tool("bash").click()
-    expect(window.log.locator(".tool .foldBody")).to_be_in_viewport()
+    expect(window.log.locator(".sa-tool .sa-fold-body")).to_be_in_viewport()
     window.turn_is_over()
     comes_to_the_end(window)
     expect(to_end).to_be_hidden()
@@ -65,7 +65,7 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
     window.enter(session)
     # The text is as high as it stays.
     expect(window.log.get_by_role("table").last).to_be_attached()
-    expect(window.log.locator(".turnEnd").last).to_be_in_viewport()
+    expect(window.log.locator(".sa-turn-end").last).to_be_in_viewport()
     to_end = window.button("To the end")
     window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
     window.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
@@ -81,7 +81,7 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
 
 def test_text_is_seen_while_it_streams(window: Window, session: str) -> None:
     window.say("slow 60")
-    streaming = window.log.locator(".message.streaming")
+    streaming = window.log.locator(".sa-message.sa-streaming")
     expect(streaming).not_to_be_empty()
     first = streaming.inner_text()
     expect(streaming).not_to_have_text(first)
@@ -94,11 +94,11 @@ def test_text_is_seen_while_it_streams(window: Window, session: str) -> None:
 def test_markdown_becomes_elements(window: Window, session: str) -> None:
     window.say("markdown")
     window.turn_is_over()
-    message = window.log.locator(".message.assistant")
+    message = window.log.locator(".sa-message.sa-assistant")
     expect(message.locator("table td").first).to_be_visible()
-    code = message.locator(".codeBlock code")
+    code = message.locator(".sa-code-block code")
     expect(code).to_contain_text("def greet")
-    expect(code.locator(".code-keyword").first).to_have_text("def")
+    expect(code.locator(".sa-code-keyword").first).to_have_text("def")
     expect(message.locator("ul ul li")).to_have_text("nested")
 
 
@@ -108,8 +108,8 @@ def test_a_text_runs_in_the_direction_of_its_script(window: Window, session: str
     window.say("x\n\n- عنصر أول!\n\n- عنصر ثان!\n\n> اقتباس!\n\nand on")
     window.turn_is_over()
     direction = "element => getComputedStyle(element).direction"
-    assert window.log.locator(".userText").first.evaluate(direction) == "rtl"
-    answer = window.log.locator(".message.assistant").last
+    assert window.log.locator(".sa-user-text").first.evaluate(direction) == "rtl"
+    answer = window.log.locator(".sa-message.sa-assistant").last
     assert [answer.locator(name).last.evaluate(direction) for name in ("ul", "li p", "blockquote p")] == [
         "rtl"
     ] * 3
@@ -122,7 +122,7 @@ def test_what_looks_like_html_stays_text(window: Window, session: str) -> None:
     window.page.on("request", lambda request: asked.append(request.url))
     window.say(evil)
     window.turn_is_over()
-    answer = window.log.locator(".message.assistant")
+    answer = window.log.locator(".sa-message.sa-assistant")
     expect(answer).to_contain_text("<img src=x")
     links = answer.get_by_role("link")
     expect(links).to_have_count(1)
@@ -137,7 +137,7 @@ def test_thinking_is_folded_and_opens(window: Window, session: str) -> None:
     line = window.log.get_by_role("button", name="Thought")
     expect(line).to_have_attribute("aria-expanded", "false")
     line.click()
-    expect(window.log.locator(".thinking .foldBody")).not_to_be_empty()
+    expect(window.log.locator(".sa-thinking .sa-fold-body")).not_to_be_empty()
 
 
 def test_earlier_messages_come_back_with_the_arrow(window: Window, session: str) -> None:
@@ -177,9 +177,9 @@ def test_a_file_goes_with_a_message_and_an_image_comes_back(
     expect(window.page.get_by_role("list", name="Attached files")).to_contain_text("note.txt")
     window.say("image")
     window.turn_is_over()
-    expect(window.log.locator(".message.user")).to_contain_text("note.txt")
+    expect(window.log.locator(".sa-message.sa-user")).to_contain_text("note.txt")
     window.tool("screenshot").click()
-    picture = window.log.locator(".tool img")
+    picture = window.log.locator(".sa-tool img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
 
@@ -202,9 +202,11 @@ def test_prompts_of_other_clients_are_marked(window: Window, session: str, clien
     window.say("mine")
     window.turn_is_over()
     client.turn(session, "theirs")
-    theirs = window.log.locator(".message.user").filter(has_text="theirs")
+    theirs = window.log.locator(".sa-message.sa-user").filter(has_text="theirs")
     expect(theirs).to_contain_text("Another client")
-    expect(window.log.locator(".message.user").filter(has_text="mine")).not_to_contain_text("Another client")
+    expect(window.log.locator(".sa-message.sa-user").filter(has_text="mine")).not_to_contain_text(
+        "Another client"
+    )
     window.page.reload()
     expect(theirs).to_contain_text("Another client")
     expect(window.log.get_by_text("Another client")).to_have_count(1)
@@ -214,7 +216,7 @@ def test_a_message_has_its_time_and_can_be_copied(window: Window, session: str) 
     window.say("**copy** me")
     window.turn_is_over()
     window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    answer = window.log.locator(".message.assistant")
+    answer = window.log.locator(".sa-message.sa-assistant")
     answer.hover()
     expect(answer.locator("time")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d"))
     answer.get_by_role("button", name="Copy the message").click()
@@ -234,7 +236,7 @@ def test_search_finds_text_that_is_folded_or_out_of_sight(window: Window, client
     field.fill("NEEDLE")
     count = window.page.get_by_role("search").get_by_role("status")
     expect(count).to_have_text("1 of 2")
-    expect(window.log.locator(".userText").filter(has_text="needle")).to_be_in_viewport()
+    expect(window.log.locator(".sa-user-text").filter(has_text="needle")).to_be_in_viewport()
     field.press("Enter")
     expect(count).to_have_text("2 of 2")
     assert window.page.evaluate("CSS.highlights.get('sandbox-agent-found-here').size") > 0
@@ -257,16 +259,16 @@ def test_a_tool_is_one_line_with_its_outcome_and_opens(window: Window, session: 
     expect(line).to_contain_text("failed")
     expect(line).to_contain_text("exit 3")
     expect(line.get_by_title("command")).to_be_visible()
-    expect(line.locator(".foldSummary")).to_have_text("seq 3")
+    expect(line.locator(".sa-fold-summary")).to_have_text("seq 3")
     line.click()
-    expect(window.log.locator(".tool .command")).to_contain_text("seq 3")
+    expect(window.log.locator(".sa-tool .sa-command")).to_contain_text("seq 3")
     expect(window.log.get_by_label("Output of bash")).to_have_text("1\n2\n3\n")
 
 
 def test_a_subagents_steps_unfold_below_its_call(window: Window, session: str) -> None:
     window.say("subagent")
     window.turn_is_over()
-    inner = window.log.locator('.row[style*="--depth: 1"]')
+    inner = window.log.locator('.sa-row[style*="--depth: 1"]')
     expect(inner).to_have_count(0)
     window.tool("task").click()
     expect(inner.first).to_be_visible()
@@ -285,12 +287,12 @@ def test_a_change_shows_its_counts_and_its_lines_both_ways(window: Window, sessi
     line = window.tool("edit")
     expect(line).to_contain_text("+1 −0")
     line.click()
-    diff = window.log.locator(".diff")
-    expect(diff.locator("tr.added .lineText")).to_have_count(1)
+    diff = window.log.locator(".sa-diff")
+    expect(diff.locator("tr.sa-added .sa-line-text")).to_have_count(1)
     diff.get_by_role("button", name="Split").click()
-    expect(diff.locator("table.split td.lineText.added")).to_have_count(1)
+    expect(diff.locator("table.sa-split td.sa-line-text.sa-added")).to_have_count(1)
     diff.get_by_role("button", name="Unified").click()
-    expect(diff.locator("tr.added")).to_have_count(1)
+    expect(diff.locator("tr.sa-added")).to_have_count(1)
 
 
 def test_a_change_of_very_many_lines_is_cut_until_one_wants_all(
@@ -308,11 +310,11 @@ def test_a_change_of_very_many_lines_is_cut_until_one_wants_all(
     window.page.route("**/events?*", with_many_lines)
     window.page.reload()
     card = window.card("Permission: edit")
-    expect(card.locator(".diffCounts")).to_have_text("+5000 −0")
-    expect(card.locator("tr.added")).to_have_count(999)
+    expect(card.locator(".sa-diff-counts")).to_have_text("+5000 −0")
+    expect(card.locator("tr.sa-added")).to_have_count(999)
     card.get_by_role("button", name="Show the other 4,001 lines").click()
-    expect(card.locator("tr.added")).to_have_count(5000)
-    numbers = card.locator("tr.added .lineNumber:not(:empty)")
+    expect(card.locator("tr.sa-added")).to_have_count(5000)
+    numbers = card.locator("tr.sa-added .sa-line-number:not(:empty)")
     heights = numbers.evaluate_all("all => all.map((number) => number.getBoundingClientRect().height)")
     assert max(heights) < 20, "a number stands on one line"
     window.page.unroute_all(behavior="wait")
@@ -326,12 +328,12 @@ def test_a_permission_shows_the_exact_command_and_is_allowed_once(
 ) -> None:
     window.say("permission one two")
     card = window.card("Permission: bash")
-    expect(card.locator(".command")).to_have_text("$ echo one two")
-    expect(card.locator(".tag")).to_have_text("command")
+    expect(card.locator(".sa-command")).to_have_text("$ echo one two")
+    expect(card.locator(".sa-tag")).to_have_text("command")
     window.button("Allow once").click()
     window.turn_is_over()
     expect(window.tool("bash")).to_contain_text("Allowed once")
-    expect(window.log.locator(".resolved")).to_have_count(0)
+    expect(window.log.locator(".sa-resolved")).to_have_count(0)
     window.sees("The command said: one two")
     assert permissions_of(client, session) == [("accept", None)]
 
@@ -351,7 +353,7 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
         window.sees(f"weather {outcome}: rain")
         expect(card).to_have_count(0)
         expect(window.tool("weather").last).to_contain_text("Answered by a client")
-        expect(window.log.locator(".resolved")).to_have_count(0)
+        expect(window.log.locator(".sa-resolved")).to_have_count(0)
 
 
 def test_a_permission_that_a_rule_decided_says_so_with_the_reason(window: Window, client: Client) -> None:
@@ -376,7 +378,7 @@ def test_a_permission_for_the_session_is_not_asked_again(
     window.page.keyboard.press("Alt+a")
     window.turn_is_over()
     window.say("permission one")
-    expect(window.log.locator(".turnEnd")).to_have_count(2)
+    expect(window.log.locator(".sa-turn-end")).to_have_count(2)
     window.sees("Allowed once by an earlier “always”")
     assert permissions_of(client, session) == [("accept_for_session", None), ("accept", None)]
 
@@ -416,8 +418,8 @@ def test_keys_answer_only_what_is_in_sight(window: Window, client: Client) -> No
 def test_a_permission_to_edit_shows_the_change(window: Window, session: str) -> None:
     window.say("edit")
     card = window.card("Permission: edit")
-    expect(card.locator(".diffPath")).to_contain_text("mock-edit.txt")
-    expect(card.locator("tr.added .lineText")).to_have_count(1)
+    expect(card.locator(".sa-diff-path")).to_contain_text("mock-edit.txt")
+    expect(card.locator("tr.sa-added .sa-line-text")).to_have_count(1)
     card.get_by_role("button", name="Allow once").click()
     window.turn_is_over()
 
@@ -445,7 +447,7 @@ def test_two_windows_can_answer_and_one_does(
     other.turn_is_over()
     other.sees("Allowed once")
     other.sees("Somebody else answered first. Your answer “Always in this session” was not taken.")
-    expect(window.log.locator(".tooLate")).to_have_count(0)
+    expect(window.log.locator(".sa-too-late")).to_have_count(0)
     expect(other.button("Allow once")).to_have_count(0)
     assert permissions_of(client, session) == [("accept", None)]
 
@@ -460,7 +462,7 @@ def test_a_question_is_answered_with_a_label(window: Window, session: str) -> No
     card.get_by_role("radio", name="Blue").check()
     card.get_by_role("button", name="Answer", exact=True).click()
     window.turn_is_over()
-    expect(window.log.locator(".resolved.question dd")).to_have_text("Blue")
+    expect(window.log.locator(".sa-resolved.sa-question dd")).to_have_text("Blue")
 
 
 def test_several_questions_take_one_label_several_labels_and_free_text(
@@ -507,14 +509,14 @@ def test_text_in_the_composer_answers_the_pending_question(window: Window, sessi
     window.message.fill("Mauve, please")
     window.message.press("Enter")
     window.turn_is_over()
-    expect(window.log.locator(".resolved.question dd")).to_have_text("Mauve, please")
+    expect(window.log.locator(".sa-resolved.sa-question dd")).to_have_text("Mauve, please")
     expect(window.message).to_have_value("")
     window.say("plan")
     expect(window.card("Plan")).to_be_visible()
     window.message.fill("Smaller steps")
     window.message.press("Enter")
     window.turn_is_over()
-    expect(window.card("Plan").locator(".tag")).to_have_text("Rejected")
+    expect(window.card("Plan").locator(".sa-tag")).to_have_text("Rejected")
     window.sees("Smaller steps")
 
 
@@ -525,7 +527,7 @@ def test_text_typed_before_the_question_does_not_answer_it(
     client.send(session, "question")
     expect(window.card("Question")).to_be_visible()
     window.message.press("Enter")
-    expect(window.page.locator(".queuedText")).to_have_text("and then the tests")
+    expect(window.page.locator(".sa-queued-text")).to_have_text("and then the tests")
     expect(window.card("Question")).to_be_visible()
     window.button("Stop and clear").click()
     window.turn_is_over("Stopped")
@@ -542,10 +544,10 @@ def test_a_question_can_stay_without_an_answer(window: Window, session: str) -> 
 def test_a_plan_is_read_and_decided(window: Window, session: str, press: str, tag: str) -> None:
     window.say("plan")
     card = window.card("Plan")
-    expect(card.locator(".markdown li").first).to_be_visible()
+    expect(card.locator(".sa-markdown li").first).to_be_visible()
     card.get_by_role("button", name=press).click()
     window.turn_is_over()
-    expect(card.locator(".tag")).to_have_text(tag)
+    expect(card.locator(".sa-tag")).to_have_text(tag)
 
 
 # -- queue, errors, ends ------------------------------------------------------------------------
@@ -556,9 +558,9 @@ def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: 
     window.say("second message", waits=True)
     window.say("third message", waits=True)
     queue = window.page.get_by_role("region", name="Waiting messages")
-    expect(queue.locator(".queuedText")).to_have_text(["second message", "third message"])
+    expect(queue.locator(".sa-queued-text")).to_have_text(["second message", "third message"])
     queue.get_by_role("button", name="Withdraw").first.click()
-    expect(queue.locator(".queuedText")).to_have_text(["third message"])
+    expect(queue.locator(".sa-queued-text")).to_have_text(["third message"])
     window.button("Stop").last.click()
     window.sees("You said: third message")
     expect(queue).to_have_count(0)
@@ -629,7 +631,7 @@ def test_what_the_daemon_did_not_understand_is_shown(window: Window, session: st
     client.expects_unparsed = True
     window.say("unparsed")
     window.turn_is_over()
-    expect(window.log.locator(".card.odd")).to_have_count(3)
+    expect(window.log.locator(".sa-card.sa-odd")).to_have_count(3)
 
 
 def test_an_answer_is_plain_when_what_reads_markdown_cannot_be_loaded(
@@ -639,5 +641,5 @@ def test_an_answer_is_plain_when_what_reads_markdown_cannot_be_loaded(
     window.page.route("**/markdownBlocks-*.js", lambda route: route.fulfill(status=404))
     client.turn(session, "markdown")
     window.turn_is_over()
-    expect(window.log.locator(".plainText").last).to_contain_text("**")
-    expect(window.log.locator(".markdown")).to_have_count(0)
+    expect(window.log.locator(".sa-plain-text").last).to_contain_text("**")
+    expect(window.log.locator(".sa-markdown")).to_have_count(0)

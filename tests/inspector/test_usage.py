@@ -45,4 +45,11 @@ def test_the_usage_page_sums_up_all_sessions(window: Window, client: Client) -> 
     table = page.get_by_role("region", name="Usage by model")
     for model in ("small", "large"):
         expect(table.get_by_role("row").filter(has_text=model)).to_contain_text("$0.10")
+    # Its styles come with it, whether the panel was ever open or not.
+    expect(table.get_by_role("cell").last).to_have_css("text-align", "right")
+    page.get_by_role("combobox").first.select_option("session")
+    named = page.get_by_role("region", name="Usage by session").get_by_role(
+        "rowheader", name="spend 2 5 late"
+    )
+    expect(named.first).to_be_visible()
     assert axe_findings(window, "dialog") == []

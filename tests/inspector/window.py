@@ -22,14 +22,14 @@ class Window:
     def enter(self, session: str) -> None:
         """Open a session and wait until its events are there."""
         self.page.goto(f"{self.address}#/sessions/{session}")
-        expect(self.log.locator(".row").first).to_be_attached()
+        expect(self.log.locator(".sa-row").first).to_be_attached()
 
     def say(self, text: str, *, waits: bool = False) -> None:
         """Send a message and see it in the transcript, or in the queue."""
         self.message.fill(text)
         self.message.press("Enter")
         expect(self.message).to_have_value("")
-        shown = self.page.locator(".queuedText") if waits else self.log.locator(".userText")
+        shown = self.page.locator(".sa-queued-text") if waits else self.log.locator(".sa-user-text")
         expect(shown.last).to_have_text(text)
 
     @property
@@ -48,10 +48,10 @@ class Window:
 
     def tool(self, name: str) -> Locator:
         """A tool's line."""
-        return self.log.locator(".tool .foldLine").filter(has_text=name)
+        return self.log.locator(".sa-tool .sa-fold-line").filter(has_text=name)
 
     def sees(self, text: str) -> None:
         expect(self.log.get_by_text(text).first).to_be_visible()
 
     def turn_is_over(self, how: str = "Done") -> None:
-        expect(self.log.locator(".row").last.locator(".turnEnd")).to_contain_text(how)
+        expect(self.log.locator(".sa-row").last.locator(".sa-turn-end")).to_contain_text(how)

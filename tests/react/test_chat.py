@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -152,6 +154,10 @@ def test_everyone_can_use_it(chat: Chat, colours: Literal["dark", "light"]) -> N
     assert ground == {"dark": "rgb(16, 17, 20)", "light": "rgb(255, 255, 255)"}[colours]
 
 
+CLASSES = r"""() => [...new Set([...document.styleSheets].filter((sheet) => sheet.href).flatMap((sheet) =>
+    [...sheet.cssRules].flatMap((rule) => [...rule.cssText.matchAll(/\.([a-zA-Z][\w-]*)/g)].map((found) => found[1]))))]"""
+
+
 def test_the_theme_is_the_pages_and_nothing_leaks_into_the_page(chat: Chat) -> None:
     chat.page.add_style_tag(content=".sandbox-agent { --accent-ground: rgb(1, 2, 3); }")
     chat.message.fill("hello")
@@ -168,17 +174,95 @@ def test_the_theme_is_the_pages_and_nothing_leaks_into_the_page(chat: Chat) -> N
         };
         return ['button', 'input', 'ul', 'pre', 'h2', 'div'].map(look);
     }"""
-    names = chat.page.evaluate(
-        """() => [...document.styleSheets].filter((sheet) => sheet.href).flatMap((sheet) =>
-            [...sheet.cssRules].flatMap((rule) => [...rule.cssText.matchAll(/\\.([a-zA-Z][\\w-]*)/g)].map((one) => one[1])))"""
-    )
-    assert "composerBox" in names
+    names = chat.page.evaluate(CLASSES)
+    assert "sa-composer-box" in names
     others = " ".join({name for name in names if name != "sandbox-agent"})
     with_classes = chat.page.evaluate(looks, others)
     chat.page.evaluate(
         "() => [...document.styleSheets].filter((s) => s.href).forEach((s) => { s.disabled = true; })"
     )
     assert chat.page.evaluate(looks, others) == with_classes
+
+
+# What pages and their frameworks do to classes, to elements, and to text that inherits it.
+HOSTILE = (
+    "display: none !important; position: fixed !important; color: red !important; padding: 40px !important;"
+)
+LOUD = """
+    display: block; float: right; width: 300px; min-height: 90px; margin: 30px; padding: 30px;
+    border: 9px dotted red; border-radius: 0; background: red; box-shadow: 0 0 9px red; color: lime;
+    font: 40px/3 serif; letter-spacing: 9px; text-align: right; text-transform: uppercase; text-decoration: overline;
+    vertical-align: super; opacity: 0.5; transition: all 1s; appearance: none; list-style: square; fill: red;
+"""
+INHERITED = """
+    color: red; font: italic 700 30px/3 serif; letter-spacing: 5px; word-spacing: 9px; text-align: right;
+    text-indent: 40px; text-transform: uppercase; white-space: pre;
+"""
+USUAL_CLASSES = (
+    "active badge btn btn-primary col container content field form-control hidden input nav text title"
+)
+
+REMEMBER_LOOKS = """() => {
+    const looks = () => [...document.querySelectorAll('.sandbox-agent, .sandbox-agent *')].map((element) => {
+        const style = getComputedStyle(element);
+        return {name: `${element.localName}.${element.getAttribute('class')}`, look: [...style].map((key) => [key, style.getPropertyValue(key)])};
+    });
+    const before = looks();
+    window.changedLooks = () => {
+        const after = looks();
+        if (after.length !== before.length) return [`${before.length} elements became ${after.length}`];
+        return after.flatMap(({name, look}, at) => look
+            .filter(([, value], index) => value !== before[at].look[index][1])
+            .map(([key, value]) => `${name} ${key}: ${value}`)).slice(0, 20);
+    };
+    return before.map(({name}) => name.split('.', 1)[0]);
+}"""
+
+
+def test_rules_of_the_page_do_not_change_the_chat(chat: Chat, client: Client) -> None:
+    page = chat.page
+    page.emulate_media(reduced_motion="reduce")
+    # Tall enough for everything to be rendered.
+    page.set_viewport_size({"width": 1280, "height": 3000})
+    for prompt in ("markdown", "tool", "thinking", "subagent"):
+        chat.say(prompt)
+        chat.is_idle()
+    folded = chat.log.get_by_role("button", expanded=False)
+    while folded.count() > 0:
+        folded.first.click()
+    chat.say("permission echoed")
+    expect(chat.waiting).to_be_visible()
+    # Nothing else may change meanwhile, such as the time that a tool has been running.
+    page.clock.set_fixed_time(datetime.now() + timedelta(hours=1))
+    expect(chat.log.get_by_text("1 h", exact=True)).to_be_visible()
+    chat.message.hover()
+    # The chat keeps its place and size, whatever becomes of the page around it.
+    page.add_style_tag(
+        content=".chat { position: fixed; inset: 0; } .chat > :is(h1, h2) { position: absolute !important; }"
+        "html { overflow: hidden; }"
+    )
+
+    drawn = page.evaluate(
+        "() => [...document.querySelectorAll('.sandbox-agent *')].flatMap((e) => [...e.classList])"
+    )
+    assert {name for name in drawn if not name.startswith("sa-")} == set()
+    names = {name for name in page.evaluate(CLASSES) if name.startswith("sa-")}
+    kebab = {name.removeprefix("sa-") for name in names}
+    camel = {re.sub("-(.)", lambda found: found[1].upper(), name) for name in kebab}
+    classes = kebab | camel | set(USUAL_CLASSES.split())
+    assert {"card", "row", "message", "button", "codeBlock"} <= classes
+
+    elements = set(page.evaluate(REMEMBER_LOOKS)) - {"div", "span", "path", "br", "col", "colgroup"}
+    assert {"button", "textarea", "table", "pre", "section", "svg", "h3"} <= elements
+    assert page.evaluate("changedLooks()") == []
+    page.add_style_tag(content="".join(f".{name} {{ {HOSTILE} }}\n" for name in sorted(classes)))
+    assert page.evaluate("changedLooks()") == []
+    page.add_style_tag(content=f"body {{ {INHERITED} }}\n{', '.join(sorted(elements))} {{ {LOUD} }}")
+    assert page.evaluate("changedLooks()") == []
+    # The page was really changed, and can change the chat on purpose.
+    assert page.get_by_role("heading", level=1).evaluate("(h) => getComputedStyle(h).letterSpacing") == "5px"
+    page.add_style_tag(content=".sandbox-agent .sa-bubble { color: rgb(1, 2, 3); }")
+    assert page.evaluate("changedLooks()") != []
 
 
 def test_react_18_and_plain_esbuild_do_as_well(

@@ -64,6 +64,22 @@ def test_every_variable_of_the_theme_is_in_the_docs() -> None:
     assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= documented
 
 
+def test_every_class_of_the_styles_has_the_packages_prefix() -> None:
+    styles = "\n".join(file.read_text() for file in (PACKAGE / "src" / "styles").glob("*.css"))
+    selectors = re.findall(r"^.+[,{]$", styles, re.MULTILINE)
+    names = set(re.findall(r"\.([a-zA-Z][\w-]*)", "\n".join(selectors)))
+    assert "sa-card" in names
+    assert {name for name in names if not name.startswith("sa-")} == {"sandbox-agent"}
+
+
+def test_every_class_in_the_docs_is_used() -> None:
+    code = "\n".join(file.read_text() for file in (PACKAGE / "src").rglob("*.tsx"))
+    used = set(re.findall(r"sa-[\w-]+", code)) | {f"sa-{role}" for role in ("user", "assistant", "system")}
+    documented = set(re.findall(r"`(sa-[\w-]+)`", DOCS.read_text())) - {"sa-"}
+    assert "sa-card" in documented
+    assert documented <= used
+
+
 def test_the_inspector_is_built_on_the_package_and_on_the_sdk() -> None:
     sources = [path.read_text() for path in (ROOT / "inspector" / "src").rglob("*.ts*")]
     imported = set(re.findall(r'from "((?:chat|sandbox-agentd)\b[^"]*)"', "\n".join(sources)))

@@ -1,8 +1,7 @@
 /** What changed in the session's directory since the session began, and how to revert it. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import { Problem } from "sandbox-agentd";
-import type { ChangedFile, ChangeList } from "../daemon/types";
+import { type ChangedFile, type ChangeList, Problem } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
@@ -10,6 +9,7 @@ import { bytes, plural } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
 import { Notice } from "chat/parts/notice";
 import { useObserved } from "chat/state/observable";
+import { useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { DiffCounts, DiffView } from "chat/transcript/diffView";
 
@@ -24,7 +24,6 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
   const state = useObserved(workspace.sessions).find((session) => session.sessionId === sessionId)?.state;
   const [changes, setChanges] = useState<ChangeList | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
-  const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [asking, setAsking] = useState(false);
 
@@ -36,6 +35,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
       setFailure(error);
     }
   }, [client, sessionId]);
+  const { problem, attempt } = useAttempt(reload, whyNot);
   // An agent changes files while it works; any transcript entry that completes may be such a change.
   const { length } = transcript.entries;
   useEffect(() => {
@@ -43,17 +43,11 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
     return () => window.clearTimeout(timer);
   }, [reload, length, state]);
 
-  if (changes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for changes…</p>;
+  if (changes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the changes…</p>;
 
   const act = async (action: () => Promise<unknown>) => {
     setBusy(true);
-    setProblem(null);
-    try {
-      await action();
-    } catch (error) {
-      setProblem(whyNot(error));
-    }
-    await reload();
+    await attempt(action);
     setBusy(false);
   };
   // Send the tags that are shown, so that later changes by others are not overwritten.
@@ -66,8 +60,9 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
   return (
     <div className="scrollTab changesTab">
       <div className="debugTools">
-        <p className="debugCount grow">
-          {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")} <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />
+        <p className="debugCount sa-grow">
+          {files.length === 0 ? "Nothing has changed" : plural(files.length, "file")}{" "}
+          {files.length > 0 && <DiffCounts diff={{ added: changes.additions, removed: changes.deletions }} />}
         </p>
         {canUndo && (
           <Button look="quiet" small icon="undo" disabled={locked} onClick={() => act(() => client.undoRevert(sessionId))} title="Undo the last revert">
@@ -128,7 +123,7 @@ function Change({ file, locked, onRevert }: { file: ChangedFile; locked: boolean
         (diff ? (
           <DiffView path={path} action={status} diff={diff} />
         ) : (
-          <p className="faint">No diff: not text, or too large{size != null && ` (${bytes(size)})`}.</p>
+          <p className="sa-faint">No diff: not text, or too large{size != null && ` (${bytes(size)})`}.</p>
         ))}
     </section>
   );

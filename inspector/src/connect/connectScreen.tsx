@@ -28,7 +28,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
         <h1>
           <Icon name="terminal" size={22} /> Inspector
         </h1>
-        <p className="muted">Watch and control every agent of a sandbox-agent daemon.</p>
+        <p className="sa-muted">Watch and control every agent of a sandbox-agent daemon.</p>
         {fromLink && !failure && (
           <Notice tone="warn">
             This address came with the link that you opened. Connect only if you know it: the token goes there.
@@ -54,7 +54,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
           </label>
           <label>
             <span>
-              Token <em>where the daemon has one</em>
+              Token <em>if the daemon has one</em>
             </span>
             <input
               name="token"
@@ -75,10 +75,10 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
           <p>Start one on this machine, then connect:</p>
           <CommandLine text={startCommand()} />
           <p>
-            With <code>--token-file FILE</code> in place of <code>--no-token</code> it wants a token, and prints an address that brings it along.
+            With <code>--token-file FILE</code> instead of <code>--no-token</code>, it requires a token and prints an address that includes it.
           </p>
-          <p className="faint">
-            The token stays in this tab (session storage), is lent to other tabs of this page, and goes to the endpoint above, nowhere else.
+          <p className="sa-faint">
+            The token stays in this tab (session storage) and in other tabs of this page, and is sent only to the endpoint above.
           </p>
         </section>
       </div>

@@ -15,7 +15,7 @@ export function AgentCoverage({ agent }: { agent: string }) {
       <summary>
         Coverage: {shown} of {features.length} features
       </summary>
-      <p className="faint">
+      <p className="sa-faint">
         Tested with {testedVersion} · {stability}
       </p>
       <ul aria-label={`Coverage of ${agent}`}>
@@ -36,7 +36,7 @@ function FeatureLine({ feature: { title, outcome, reason } }: { feature: Feature
         </span>
         <span>
           {title}
-          <span className="offscreen">: yes</span>
+          <span className="sa-offscreen">: yes</span>
         </span>
       </li>
     );

@@ -1,6 +1,6 @@
 /** The agents of this daemon: their state, capabilities, modes and models. */
 import { useState } from "react";
-import type { AgentInfo } from "../daemon/types";
+import type { AgentInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { Button } from "chat/parts/button";
 import { Icon } from "chat/parts/icon";
@@ -18,9 +18,9 @@ export function AgentsTab() {
   return (
     <div className="scrollTab">
       <div className="debugTools">
-        <p className="debugCount grow">{loading ? "Asking…" : `${agents.length} agents`}</p>
+        <p className="debugCount sa-grow">{loading ? "Loading…" : `${agents.length} agents`}</p>
         <Button look="quiet" small onClick={() => void workspace.agents.reload()}>
-          Ask again
+          Refresh
         </Button>
       </div>
       {failure && <Notice>{failure}</Notice>}
@@ -46,12 +46,12 @@ function AgentFacts({ agent }: { agent: AgentInfo }) {
       <header>
         <AgentMark agent={agent.id} size={24} />
         <strong>{agent.id}</strong>
-        <span className="tag">{agent.stability}</span>
-        <span className="grow" />
+        <span className="sa-tag">{agent.stability}</span>
+        <span className="sa-grow" />
         {agent.installed ? (
           !offer && (
             <Button small look="quiet" disabled={asking} onClick={ask}>
-              {asking ? "Asking…" : "Modes and models"}
+              {asking ? "Loading…" : "Modes and models"}
             </Button>
           )
         ) : (
@@ -125,10 +125,10 @@ function Matrix({ agents }: { agents: readonly AgentInfo[] }) {
                   {agent.capabilities[name] ? (
                     <>
                       <Icon name="check" size={13} />
-                      <span className="offscreen">yes</span>
+                      <span className="sa-offscreen">yes</span>
                     </>
                   ) : (
-                    <span className="faint">no</span>
+                    <span className="sa-faint">no</span>
                   )}
                 </td>
               ))}

@@ -8,7 +8,7 @@ import { useWorkspace } from "../state/workspace";
 import { Fact } from "./agentsTab";
 
 const THEMES: readonly (readonly [Theme, string])[] = [
-  ["auto", "As the system"],
+  ["auto", "System"],
   ["dark", "Dark"],
   ["light", "Light"],
 ];
@@ -25,13 +25,13 @@ export function ConnectionTab({ onLeave }: { onLeave: () => void }) {
         <Fact name="State" value={link.state} />
         <Fact name="Since" value={`${clock(link.since)} (${duration(Math.max(0, now - link.since))})`} />
         {link.why && <Fact name="Why" value={link.why} />}
-        {link.retryAt && <Fact name="Tries again" value={`in ${duration(Math.max(0, link.retryAt - now))}`} />}
+        {link.retryAt && <Fact name="Retries" value={`in ${duration(Math.max(0, link.retryAt - now))}`} />}
         <Fact name="Endpoint" value={endpoint} />
         <Fact name="Token" value={token ? "yes, kept in this tab" : "none"} />
         <Fact name="Daemon" value={workspace.version} />
-        <Fact name="Opened" value={link.opened === 1 ? "once" : `${link.opened} times`} />
+        <Fact name="Connected" value={link.opened === 1 ? "once" : `${link.opened} times`} />
       </dl>
-      <div className="cardActions">
+      <div className="sa-card-actions">
         {link.state === "offline" && <Button onClick={workspace.connection.retryNow}>Try now</Button>}
         <Button look="danger" onClick={onLeave}>
           Disconnect

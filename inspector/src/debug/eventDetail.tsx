@@ -21,8 +21,8 @@ export function EventDetail({ sessionId, event, onClose }: Props) {
     <section className="eventDetail" aria-label={`Event ${event.sequence}`}>
       <header>
         <strong>#{event.sequence}</strong>
-        <span className="mono">{event.type}</span>
-        <span className="grow" />
+        <span className="sa-mono">{event.type}</span>
+        <span className="sa-grow" />
         <CopyButton words text={() => linkTo(sessionId, event.sequence)} label="Link" />
         <IconButton icon="close" label="Close the event" onClick={onClose} />
       </header>

@@ -11,22 +11,22 @@ export function HttpTab() {
   const { daemon } = useWorkspace();
   const requests = useObserved(daemon.log);
   const [chosen, setChosen] = useState<number | null>(null);
-  const request = requests.find((one) => one.id === chosen);
+  const request = requests.find(({ id }) => id === chosen);
   return (
     <div className="eventsTab">
       <div className="debugTools">
-        <p className="debugCount grow">{plural(requests.length, "request")}, newest first</p>
+        <p className="debugCount sa-grow">{plural(requests.length, "request")}, newest first</p>
         <Button look="quiet" small icon="trash" onClick={() => daemon.log.clear()}>
           Clear
         </Button>
       </div>
       <div className="eventList" tabIndex={0} role="region" aria-label="Requests">
-        {[...requests].reverse().map((one) => (
-          <button key={one.id} type="button" className="requestRow" aria-pressed={one.id === chosen} onClick={() => setChosen(one.id)}>
-            <span className={`requestStatus ${tone(one)}`}>{one.status ?? (one.failure ? "—" : "…")}</span>
-            <span className="requestMethod">{one.method}</span>
-            <span className="requestPath">{shortened(one.url, daemon.address.endpoint)}</span>
-            <span className="eventTime">{one.stream ? "stream" : one.milliseconds !== null ? duration(one.milliseconds) : ""}</span>
+        {[...requests].reverse().map((sent) => (
+          <button key={sent.id} type="button" className="requestRow" aria-pressed={sent.id === chosen} onClick={() => setChosen(sent.id)}>
+            <span className={`requestStatus ${tone(sent)}`}>{sent.status ?? (sent.failure ? "—" : "…")}</span>
+            <span className="requestMethod">{sent.method}</span>
+            <span className="requestPath">{shortened(sent.url, daemon.address.endpoint)}</span>
+            <span className="eventTime">{sent.stream ? "stream" : sent.milliseconds !== null ? duration(sent.milliseconds) : ""}</span>
           </button>
         ))}
       </div>
@@ -35,8 +35,8 @@ export function HttpTab() {
           <header>
             <strong>{request.method}</strong>
             <span>{clock(request.at)}</span>
-            {request.failure && <span className="badText">{request.failure}</span>}
-            <span className="grow" />
+            {request.failure && <span className="sa-bad-text">{request.failure}</span>}
+            <span className="sa-grow" />
             <CopyButton words text={asCurl(request)} label="Copy as curl" />
           </header>
           <div className="eventHalves">

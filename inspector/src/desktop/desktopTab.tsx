@@ -1,13 +1,14 @@
 /** The desktop of the daemon's machine: start it, watch it, use it, and record it. */
 import { type FormEvent, lazy, Suspense, useState } from "react";
-import { sayWhy } from "chat/state/words";
-import type { DesktopStatus, RecordingInfo, WindowInfo } from "../daemon/types";
+import type { DesktopStatus, RecordingInfo } from "sandbox-agentd";
+import type { WindowInfo } from "../daemon/types";
 import { saveBlob } from "../export/saveFile";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
 import { CopyButton } from "chat/parts/copyButton";
 import { bytes } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { type Attempt, useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { useDesktop } from "./useDesktop";
 import "../styles/desktop.css";
@@ -16,22 +17,11 @@ const DesktopScreen = lazy(() => import("./desktopScreen"));
 
 const SIZES = ["1280x800", "1024x768", "1440x900", "1920x1080"];
 
-/** Runs an action and shows its error. */
-type Attempt = (action: () => Promise<unknown>) => Promise<void>;
-
 export default function DesktopTab() {
-  const { status, recordings, failure, reload } = useDesktop();
-  const [problem, setProblem] = useState<string | null>(null);
-  if (status === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for the desktop…</p>;
-  const attempt: Attempt = async (action) => {
-    setProblem(null);
-    try {
-      await action();
-    } catch (error) {
-      setProblem(sayWhy(error));
-    }
-    await reload();
-  };
+  const { value: found, failure, reload } = useDesktop();
+  const { problem, attempt } = useAttempt(reload);
+  if (found === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading…</p>;
+  const { status, recordings } = found;
   return (
     <div className="desktopTab">
       {problem && <Notice>{problem}</Notice>}
@@ -76,7 +66,7 @@ function Missing({ status }: { status: DesktopStatus }) {
   return (
     <Notice tone="calm">
       <p>The desktop needs {status.missingDependencies?.join(", ")}. On the daemon's machine, run:</p>
-      <p className="mono desktopCommand">
+      <p className="sa-mono desktopCommand">
         {command} <CopyButton text={command} />
       </p>
     </Notice>
@@ -95,7 +85,7 @@ function Active({ status, recordings, attempt }: { status: DesktopStatus; record
         <label className="desktopSwitch">
           <input type="checkbox" checked={viewOnly} onChange={(event) => setViewOnly(event.target.checked)} /> View only
         </label>
-        <span className="debugCount grow">
+        <span className="debugCount sa-grow">
           {status.display} · {width}×{height}
         </span>
         <IconButton icon="download" label="Save a screenshot" onClick={() => void attempt(screenshot)} />
@@ -123,7 +113,7 @@ function Windows({ windows, attempt }: { windows: readonly WindowInfo[]; attempt
       {windows.length === 0 && <p className="debugCount">No window is open.</p>}
       {windows.map(({ id, title, isActive, width, height }) => (
         <button key={id} type="button" className="requestRow" aria-pressed={isActive} onClick={() => void attempt(() => desktop.focus(id))}>
-          <span className="grow">{title || "(no title)"}</span>
+          <span className="sa-grow">{title || "(no title)"}</span>
           <span className="eventTime">
             {width}×{height}
           </span>
@@ -160,8 +150,8 @@ function Recordings({ recordings, attempt }: { recordings: readonly RecordingInf
       <h3>Recordings</h3>
       {recordings.map(({ id, fileName, status, bytes: size }) => (
         <div key={id} className="desktopRecording">
-          <span className="grow">{fileName}</span>
-          <span className={`eventTime ${status === "failed" ? "badText" : ""}`}>{status === "completed" ? bytes(size) : status}</span>
+          <span className="sa-grow">{fileName}</span>
+          <span className={`eventTime ${status === "failed" ? "sa-bad-text" : ""}`}>{status === "completed" ? bytes(size) : status}</span>
           {status !== "recording" && (
             <>
               <IconButton icon="download" label={`Save ${fileName}`} onClick={() => void attempt(async () => saveBlob(fileName, await (await desktop.downloadRecording(id)).blob()))} />

@@ -1,13 +1,12 @@
 /** A transcript as a Markdown document. */
-import type { Entry, ToolEntry, Transcript } from "sandbox-agentd";
-import type { SessionInfo } from "../daemon/types";
+import type { Entry, SessionInfo, ToolEntry, Transcript } from "sandbox-agentd";
 import { dateAndClock, duration, money } from "chat/parts/format";
 import { commandOf } from "chat/transcript/commandOf";
 import { messageOf, outcomeOf } from "chat/transcript/outcome";
 
-export function asMarkdown(transcript: Transcript, info: SessionInfo): string {
+export function asMarkdown(transcript: Transcript, info: SessionInfo, name: string): string {
   const facts = [info.agent, info.model, info.directory, dateAndClock(info.createdAt)].filter(Boolean).join(" · ");
-  const blocks = [`# ${info.title || info.sessionId}`, facts, ...transcript.entries.flatMap((entry) => blocksOf(entry))];
+  const blocks = [`# ${name}`, facts, ...transcript.entries.flatMap((entry) => blocksOf(entry))];
   return `${blocks.join("\n\n")}\n`;
 }
 

@@ -40,7 +40,7 @@ export class FileApi {
       entries.push(...page.entries);
       cursor = page.nextCursor ?? undefined;
     } while (cursor && entries.length < MAX_ENTRIES);
-    entries.sort((one, other) => Number(other.entryType === "directory") - Number(one.entryType === "directory"));
+    entries.sort((a, b) => Number(b.entryType === "directory") - Number(a.entryType === "directory"));
     return { entries, isCut: cursor !== undefined };
   }
 

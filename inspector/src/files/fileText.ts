@@ -23,8 +23,8 @@ export function decodedText(content: ArrayBuffer, isCut: boolean): string | null
 export function breakOf(text: string): "\n" | "\r\n" | null {
   const breaks = new Set(text.match(/\r\n|\r|\n/g));
   if (breaks.size === 0) return "\n";
-  const [one] = breaks;
-  return breaks.size === 1 && one !== "\r" ? (one as "\n" | "\r\n") : null;
+  const [used] = breaks;
+  return breaks.size === 1 && used !== "\r" ? (used as "\n" | "\r\n") : null;
 }
 
 export function withBreaks(text: string, by: "\n" | "\r\n"): string {

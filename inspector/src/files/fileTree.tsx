@@ -1,7 +1,7 @@
 /** A folder tree. A file dropped on a folder is uploaded to it. */
 import { type DragEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { FileEntry } from "../daemon/types";
+import type { FileEntry } from "sandbox-agentd";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
@@ -24,16 +24,16 @@ export function FileTree({ root, onReload, ...actions }: Actions & { root: Folde
   return (
     <>
       <div className="debugTools">
-        <p className="debugCount grow filesPlace" title={folder}>
+        <p className="debugCount sa-grow filesPlace" title={folder}>
           <bdi>{folder || "Files"}</bdi>
         </p>
-        <label className="button quiet small">
+        <label className="sa-button sa-quiet sa-small">
           <Icon name="upload" size={14} />
           <span>Upload</span>
           <input
             type="file"
             multiple
-            className="offscreen"
+            className="sa-offscreen"
             aria-label="Upload files"
             onChange={({ target }) => {
               if (target.files?.length) actions.onDrop("", [...target.files], root.entries);
@@ -103,7 +103,7 @@ function FolderRow({ entry, depth, ...actions }: Actions & { entry: FileEntry; d
         <IconButton icon="download" size={14} label={`Download ${entry.name} as a zip archive`} onClick={() => onSave(entry)} />
       </div>
       {isOpen && failure && (
-        <p className="fileMore badText" style={indent(depth + 1)}>
+        <p className="fileMore sa-bad-text" style={indent(depth + 1)}>
           {failure}
         </p>
       )}
@@ -118,7 +118,7 @@ function FileRow({ entry, depth, open, onOpen, onSave }: Actions & { entry: File
       <button type="button" style={indent(depth)} aria-pressed={open?.path === entry.path} onClick={() => onOpen(entry)}>
         <span className="fileGap" />
         <Icon name={entry.linkTarget ? "link" : "file"} size={14} />
-        <span className="fileName" title={entry.linkTarget ? `Leads to ${entry.linkTarget}` : undefined}>
+        <span className="fileName" title={entry.linkTarget ? `Points to ${entry.linkTarget}` : undefined}>
           {entry.name}
         </span>
         <span className="eventTime">{bytes(entry.size)}</span>

@@ -3,8 +3,7 @@ import { useEffect, useState } from "react";
 import { CodeText } from "chat/code/codeText";
 import { languageOf } from "chat/code/tokens";
 import { sayWhy } from "chat/state/words";
-import { Problem } from "sandbox-agentd";
-import type { FileEntry } from "../daemon/types";
+import { type FileEntry, Problem } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
 import { bytes } from "chat/parts/format";
@@ -67,8 +66,8 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
         <strong className="fileName" title={entry.path}>
           {entry.name}
         </strong>
-        {shown && shown.kind !== "image" && <span className="faint">{bytes(shown.kind === "text" ? shown.file.size : shown.size)}</span>}
-        <span className="grow" />
+        {shown && shown.kind !== "image" && <span className="sa-faint">{bytes(shown.kind === "text" ? shown.file.size : shown.size)}</span>}
+        <span className="sa-grow" />
         {isEditable && draft === null && (
           <Button small icon="edit" onClick={() => setDraft(withBreaks(text.text, "\n"))}>
             Edit
@@ -148,7 +147,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
       {conflict ? (
         <Notice tone="warn">
           <p>The file has changed since you opened it. It was not saved.</p>
-          <div className="cardActions">
+          <div className="sa-card-actions">
             <Button small onClick={onReload}>
               Load the new content
             </Button>
@@ -161,7 +160,7 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
         failure && <Notice>{failure}</Notice>
       )}
       <textarea
-        className="fileEditor mono"
+        className="fileEditor sa-mono"
         aria-label="File content"
         spellCheck={false}
         autoFocus

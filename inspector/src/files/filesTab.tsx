@@ -1,7 +1,7 @@
 /** Files of the daemon's machine: a tree, and the open file. */
 import { useEffect, useMemo, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { FileEntry } from "../daemon/types";
+import type { FileEntry } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Confirm } from "../parts/confirm";
 import { Notice } from "chat/parts/notice";
@@ -47,7 +47,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
   const reload = () => setVersion((before) => before + 1);
 
   if (failure !== null) return <Refusal error={failure} onRetry={reload} />;
-  if (root === null) return <p className="debugEmpty">Looking for files…</p>;
+  if (root === null) return <p className="debugEmpty">Loading the files…</p>;
 
   const upload = async ({ folder, files }: Drop) => {
     setProblem(null);
@@ -74,7 +74,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
   return (
     <div className="filesTab">
       <FileTree api={api} root={root} version={version} open={open} onOpen={setOpen} onSave={onSave} onDrop={onDrop} onReload={reload} />
-      <p className="offscreen" role="status">
+      <p className="sa-offscreen" role="status">
         {notice}
       </p>
       {problem && (

@@ -16,7 +16,7 @@ export function Confirm({ title, words, action, onConfirm, onClose }: ConfirmPro
       <p>{words}</p>
       <footer className="formEnd">
         <Button onClick={onClose} data-first>
-          Keep it
+          Cancel
         </Button>
         <Button
           look="danger"

@@ -1,16 +1,16 @@
 /** One process: its details, its output, and buttons to end it. */
 import { useState } from "react";
-import type { ProcessInfo } from "../daemon/types";
+import type { ProcessInfo } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
 import { clock } from "chat/parts/format";
+import type { Attempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { Terminal } from "chat/transcript/terminal";
 import { useProcessLog } from "./useProcessLog";
 
 interface Props {
   process: ProcessInfo;
-  /** Runs an action, shows its error, and refreshes. */
-  attempt: (action: () => Promise<unknown>) => Promise<void>;
+  attempt: Attempt;
   onClose: () => void;
 }
 
@@ -31,7 +31,7 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
           {process.pid != null && `pid ${process.pid} · `}
           {clock(process.createdAtMs)}
         </span>
-        <span className="grow" />
+        <span className="sa-grow" />
         {process.status === "running" ? (
           <>
             <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => processes.stop(process.id))}>
@@ -49,9 +49,9 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
         <IconButton icon="close" label="Close the process" onClick={onClose} />
       </header>
       <div className="processLog">
-        {failure && <p className="badText">{failure}</p>}
-        {isCut && <p className="faint">Only the latest output is shown.</p>}
-        {text ? <Terminal text={text} label="Output" /> : <p className="faint">{process.status === "running" ? "Nothing was written yet." : "Nothing was written."}</p>}
+        {failure && <p className="sa-bad-text">{failure}</p>}
+        {isCut && <p className="sa-faint">Only the latest output is shown.</p>}
+        {text ? <Terminal text={text} label="Output" /> : <p className="sa-faint">{process.status === "running" ? "No output yet." : "No output."}</p>}
       </div>
     </section>
   );

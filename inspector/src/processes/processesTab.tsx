@@ -1,36 +1,28 @@
 /** Processes of the daemon's machine, running and ended, with their output. */
 import { type FormEvent, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { ProcessInfo } from "../daemon/types";
+import type { ProcessInfo } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Button } from "chat/parts/button";
 import { useNow } from "chat/parts/clock";
 import { bytes, duration } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
 import { useDirectory } from "../state/directory";
+import { useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { ProcessDetail } from "./processDetail";
-import { commandOf, useProcesses } from "./useProcesses";
+import { commandLineOf, useProcesses } from "./useProcesses";
 
 export default function ProcessesTab({ sessionId }: { sessionId: string | null }) {
   const { client } = useWorkspace();
-  const { processes, failure, reload } = useProcesses();
+  const { value: processes, failure, reload } = useProcesses();
+  const { problem, attempt } = useAttempt(reload);
   const directory = useDirectory(sessionId);
   const [chosen, setChosen] = useState<string | null>(null);
   const [command, setCommand] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
 
-  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for processes…</p>;
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the processes…</p>;
 
-  const attempt = async (action: () => Promise<unknown>) => {
-    setProblem(null);
-    try {
-      await action();
-    } catch (error) {
-      setProblem(sayWhy(error));
-    }
-    await reload();
-  };
   const start = (event: FormEvent) => {
     event.preventDefault();
     const words = command.trim();
@@ -48,7 +40,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
     <div className="eventsTab">
       <form className="debugTools" onSubmit={start}>
         <input
-          className="grow mono"
+          className="sa-grow sa-mono"
           placeholder="Start a command, e.g. npm run dev"
           aria-label="Command"
           title={directory ? `Runs in ${directory}` : "Runs in the daemon's own folder"}
@@ -61,7 +53,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
       </form>
       <p className="debugCount">
         {running} running, {processes.length - running} ended
-        {failure !== null && <span className="badText"> · {sayWhy(failure)}</span>}
+        {failure !== null && <span className="sa-bad-text"> · {sayWhy(failure)}</span>}
       </p>
       {problem && (
         <div className="tabNotice">
@@ -85,7 +77,7 @@ function ProcessRow({ process, isChosen, onChoose }: { process: ProcessInfo; isC
   return (
     <button type="button" className="requestRow processRow" aria-pressed={isChosen} onClick={onChoose}>
       <span className={`processDot ${process.status}`} />
-      <span className="processCommand">{commandOf(process)}</span>
+      <span className="processCommand">{commandLineOf(process)}</span>
       {process.status === "running" ? (
         <>
           {memoryBytes != null && <span className="eventTime">{bytes(memoryBytes)}</span>}
@@ -93,7 +85,7 @@ function ProcessRow({ process, isChosen, onChoose }: { process: ProcessInfo; isC
           <span className="eventTime">{duration(Math.max(0, now - process.createdAtMs))}</span>
         </>
       ) : (
-        <span className={`eventTime ${process.exitCode === 0 ? "" : "badText"}`}>{endOf(process)}</span>
+        <span className={`eventTime ${process.exitCode === 0 ? "" : "sa-bad-text"}`}>{endOf(process)}</span>
       )}
     </button>
   );

@@ -1,5 +1,5 @@
 /** Fields for the limits of a session. */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import type { LimitName } from "../usage/limits";
 
 type Limits = NonNullable<SessionInfo["limits"]>;

@@ -1,7 +1,7 @@
 /** Sets, raises and removes the limits of a session. */
 import { type FormEvent, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "chat/parts/notice";

@@ -1,10 +1,10 @@
 /** A session's title, its settings, and its actions. */
 import { lazy, Suspense, useState } from "react";
-import type { Transcript } from "sandbox-agentd";
+import type { SessionInfo, Transcript } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
-import type { SessionInfo } from "../daemon/types";
 import { AgentMark } from "../parts/agentMark";
 import { Button, IconButton } from "chat/parts/button";
+import { copyText } from "chat/parts/copyButton";
 import { Confirm } from "../parts/confirm";
 import { Dialog } from "../parts/dialog";
 import { count, money, share } from "chat/parts/format";
@@ -12,6 +12,7 @@ import { Menu } from "../parts/menu";
 import { Notice } from "chat/parts/notice";
 import { StateBadge } from "../parts/stateBadge";
 import { go } from "../route";
+import { useSessionName } from "../sessions/useSessionName";
 import { useWorkspace } from "../state/workspace";
 import { LimitMeters } from "../usage/limitMeters";
 
@@ -34,6 +35,7 @@ type Asking = "rename" | "settings" | "limits" | "terminate" | "delete" | null;
 
 export function SessionHeader({ sessionId, info, transcript, panel, onPanel, searching, onSearch, showAll, onShowAll }: Props) {
   const { client } = useWorkspace();
+  const name = useSessionName(info) ?? sessionId;
   const [asking, setAsking] = useState<Asking>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const change = async (act: () => Promise<unknown>) => {
@@ -50,7 +52,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       <IconButton icon="back" label="Sessions" className="phoneOnly" onClick={() => go(null)} />
       {info && <AgentMark agent={info.agent} size={26} />}
       <div className="sessionHeadText">
-        <h2 title={sessionId} dir="auto">{info?.title || sessionId}</h2>
+        <h2 title={sessionId} dir="auto">{name}</h2>
         <p className="sessionFacts">
           <StateBadge state={state} />
           {info && <Facts info={info} version={transcript.metadata?.agentVersion ?? null} />}
@@ -64,7 +66,8 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
           { label: "Rename", icon: "edit", onChoose: () => setAsking("rename"), disabled: !info },
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
           { label: "Limits", icon: "clock", onChoose: () => setAsking("limits"), disabled: !info || info.ended },
-          { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info), disabled: !info },
+          { label: "Copy the id", icon: "copy", onChoose: () => void change(() => copyText(sessionId)) },
+          { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info, name), disabled: !info },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
           { label: "Delete", icon: "trash", danger: true, onChoose: () => setAsking("delete"), disabled: !info },
@@ -121,10 +124,10 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
 }
 
 /** Loaded on first use. */
-async function saveMarkdown(transcript: Transcript, info: SessionInfo | null): Promise<void> {
+async function saveMarkdown(transcript: Transcript, info: SessionInfo | null, name: string): Promise<void> {
   if (!info) return;
   const [{ asMarkdown }, { saveFile }] = await Promise.all([import("../export/markdown"), import("../export/saveFile")]);
-  saveFile(`${info.sessionId}.md`, [asMarkdown(transcript, info)], "text/markdown");
+  saveFile(`${info.sessionId}.md`, [asMarkdown(transcript, info, name)], "text/markdown");
 }
 
 function Facts({ info, version }: { info: SessionInfo; version: string | null }) {

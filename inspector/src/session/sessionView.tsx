@@ -24,7 +24,7 @@ export function SessionView({ sessionId, panel, onPanel }: Props) {
   const session = useChat(conversation);
   const view = useObserved(conversation);
   const sessions = useObserved(workspace.sessions);
-  const info = sessions.find((one) => one.sessionId === sessionId) ?? null;
+  const info = sessions.find((session) => session.sessionId === sessionId) ?? null;
   const gone = info === null && session.connection === "live" && !view.catchingUp;
   const isEmpty = view.transcript.totals.messages === 0 && view.count > 0 && info?.state === "idle";
   const [showAll, setShowAll] = useState(false);
@@ -69,10 +69,10 @@ function useSearchKey(setSearching: (open: boolean) => void): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.code !== "KeyF") return;
-      if (document.querySelector("dialog[open]") || document.activeElement?.closest(".searchBar")) return;
+      if (document.querySelector("dialog[open]") || document.activeElement?.closest(".sa-search-bar")) return;
       event.preventDefault();
       setSearching(true);
-      document.querySelector<HTMLInputElement>(".searchBar input")?.select();
+      document.querySelector<HTMLInputElement>(".sa-search-bar input")?.select();
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);

@@ -1,7 +1,7 @@
 /** Switches the mode, model and variant of a session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "chat/parts/notice";
@@ -22,7 +22,7 @@ export default function Settings({ info, onClose }: { info: SessionInfo; onClose
       current = false;
     };
   }, [agents, info.agent, info.directory]);
-  const variants = offer?.models.find((one) => one.id === (model || offer.defaultModel))?.variants ?? [];
+  const variants = offer?.models.find(({ id }) => id === (model || offer.defaultModel))?.variants ?? [];
 
   const save = async (event: FormEvent) => {
     event.preventDefault();
@@ -57,9 +57,9 @@ export default function Settings({ info, onClose }: { info: SessionInfo; onClose
           <input name="model" list="session-models" value={model} onChange={(event) => setModel(event.target.value)} placeholder={offer?.defaultModel ?? "The agent's own choice"} spellCheck={false} />
         </label>
         <datalist id="session-models">
-          {offer?.models.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.name ?? one.id}
+          {offer?.models.map((offered) => (
+            <option key={offered.id} value={offered.id}>
+              {offered.name ?? offered.id}
             </option>
           ))}
         </datalist>
@@ -68,8 +68,8 @@ export default function Settings({ info, onClose }: { info: SessionInfo; onClose
           <input name="variant" list="session-variants" value={variant} onChange={(event) => setVariant(event.target.value)} placeholder="Default" spellCheck={false} />
         </label>
         <datalist id="session-variants">
-          {variants.map((one) => (
-            <option key={one} value={one} />
+          {variants.map((name) => (
+            <option key={name} value={name} />
           ))}
         </datalist>
         {failure && <Notice>{failure}</Notice>}

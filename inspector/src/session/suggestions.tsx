@@ -1,6 +1,6 @@
 /** Three things to try in an empty session. */
 import type { Suggestion } from "chat/composer/composer";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { lastPart } from "chat/parts/format";
 
@@ -28,8 +28,8 @@ export function Suggestions({ info, onChoose }: { info: SessionInfo; onChoose: (
     <section className="suggestions" aria-label="Things to try">
       <AgentMark agent={info.agent} size={44} />
       <h3>What should {info.agent} do?</h3>
-      <p className="muted">
-        It works in <span className="mono" title={info.directory}>{lastPart(info.directory)}</span>.
+      <p className="sa-muted">
+        It works in <span className="sa-mono" title={info.directory}>{lastPart(info.directory)}</span>.
       </p>
       <ul>
         {ideas.map(({ title, prompt }) => (

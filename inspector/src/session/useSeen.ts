@@ -1,6 +1,6 @@
 /** Marks the open session as seen while the page is visible. */
 import { useEffect } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import type { Conversation } from "chat/state/conversation";
 import { useWorkspace } from "../state/workspace";
 

@@ -24,7 +24,7 @@ export function Welcome({ onNew }: { onNew: () => void }) {
         <Button look="primary" icon="plus" onClick={onNew} keys="Alt N">
           New session
         </Button>
-        {ready.length > 0 && <p className="faint">Installed: {ready.join(", ")}</p>}
+        {ready.length > 0 && <p className="sa-faint">Installed: {ready.join(", ")}</p>}
       </div>
     </main>
   );

@@ -8,7 +8,7 @@ import { InstallButton } from "./installButton";
 export function AgentPicker({ chosen, onChoose }: { chosen: string; onChoose: (id: string) => void }) {
   const { agents, failure, loading } = useObserved(useWorkspace().agents);
   if (failure) return <Notice>{failure}</Notice>;
-  if (loading && agents.length === 0) return <p className="muted">Asking the daemon for its agents…</p>;
+  if (loading && agents.length === 0) return <p className="sa-muted">Loading the agents…</p>;
   return (
     <fieldset className="agentPicker">
       <legend>Agent</legend>
@@ -27,7 +27,7 @@ export function AgentPicker({ chosen, onChoose }: { chosen: string; onChoose: (i
             <span className="agentChoiceText">
               <strong>{agent.id}</strong>
               <small>{agent.installed ? (agent.version ?? "installed") : "not installed"}</small>
-              {agent.installed && !agent.credentialsAvailable && <small className="warnText">no credentials found</small>}
+              {agent.installed && !agent.credentialsAvailable && <small className="sa-warn-text">no credentials found</small>}
             </span>
           </label>
           {!agent.installed && <InstallButton agent={agent.id} />}

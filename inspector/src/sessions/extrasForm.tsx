@@ -23,7 +23,7 @@ export function ExtrasForm({ extras, onChange }: Props) {
         <SkillsForm sources={sources} onChange={(sources) => onChange({ ...extras, sources })} />
       </Part>
       <Part name="Rules" count={rules.length}>
-        <p className="faint">What the agent may do. The first rule that matches decides, after the operator’s rules; a rule without a pattern matches everything of its kind.</p>
+        <p className="sa-faint">What the agent may do. The first rule that matches decides, after the operator’s rules; a rule without a pattern matches everything of its kind.</p>
         <RulesForm rules={rules} onChange={(rules) => onChange({ ...extras, rules })} />
       </Part>
       <Part name="Limits">
@@ -38,7 +38,7 @@ export function ExtrasForm({ extras, onChange }: Props) {
         </label>
       </Part>
       <Part name="Environment" count={variables.length}>
-        <p className="faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
+        <p className="sa-faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
         <PairsForm pairs={variables} onChange={(variables) => onChange({ ...extras, variables })} of="Variable" />
       </Part>
     </>

@@ -34,7 +34,7 @@ export function InstallButton({ agent }: { agent: string }) {
         </Button>
       )}
       {failure && (
-        <small className="badText" role="alert">
+        <small className="sa-bad-text" role="alert">
           {failure}
         </small>
       )}

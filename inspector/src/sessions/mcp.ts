@@ -1,5 +1,6 @@
 /** MCP servers as entered in the form, and as the daemon expects them. */
-import type { McpServer } from "../daemon/types";
+import type { McpServer } from "sandbox-agentd";
+import { asRecord } from "chat/transcript/record";
 import { type Pair, recordOf } from "./pairsForm";
 
 export interface ServerDraft {
@@ -35,25 +36,24 @@ export function wordsOf(line: string): string[] {
 
 /** Servers from the JSON that many agents use in their settings, or from a whole settings file. */
 export function draftsFrom(json: string): ServerDraft[] {
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch (error) {
-    throw new Error(`This is not JSON: ${(error as Error).message}`);
-  }
-  if (!isRecord(given)) throw new Error("The MCP servers must be an object: name to server.");
-  const servers = isRecord(given.mcpServers) ? given.mcpServers : given;
+  const given = asRecord(parsed(json));
+  if (!given) throw new Error("The MCP servers must be an object: name to server.");
+  const servers = asRecord(given.mcpServers) ?? given;
   return Object.entries(servers).map(([name, server]) => {
-    const { command, args = [], env = {}, url, headers = {} } = (isRecord(server) ? server : {}) as Partial<McpServer>;
+    const { command, args = [], env = {}, url, headers = {} } = (asRecord(server) ?? {}) as Partial<McpServer>;
     if (url) return { name, target: url, pairs: Object.entries(headers) };
     return { name, target: [command ?? "", ...args].map(quoted).join(" "), pairs: Object.entries(env) };
   });
 }
 
-function quoted(word: string): string {
-  return /^[^\s"'\\]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new Error(`This is not JSON: ${(error as Error).message}`);
+  }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function quoted(word: string): string {
+  return /^[^\s"'\\]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -17,7 +17,7 @@ export function McpForm({ servers, onChange }: Props) {
     <div className="mcpForm">
       {servers.map((server, at) => (
         <fieldset key={at} className="mcpServer">
-          <legend className="offscreen">MCP server {at + 1}</legend>
+          <legend className="sa-offscreen">MCP server {at + 1}</legend>
           <div className="pair">
             <input aria-label="Name of the server" placeholder="name" value={server.name} onChange={(event) => set(at, { name: event.target.value })} spellCheck={false} />
             <input aria-label="Command or URL" placeholder="command with arguments, or https://…" value={server.target} onChange={(event) => set(at, { target: event.target.value })} spellCheck={false} />
@@ -34,7 +34,7 @@ export function McpForm({ servers, onChange }: Props) {
           }}
         />
       ) : (
-        <div className="cardActions">
+        <div className="sa-card-actions">
           <Button small icon="plus" onClick={() => onChange([...servers, { name: "", target: "", pairs: [] }])}>
             Add a server
           </Button>
@@ -69,7 +69,7 @@ function PasteJson({ onDone }: { onDone: (servers: readonly ServerDraft[]) => vo
         autoFocus
       />
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}

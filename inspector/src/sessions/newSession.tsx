@@ -1,7 +1,7 @@
 /** The dialog for a new session. */
 import { type FormEvent, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { PermissionMode } from "../daemon/types";
+import type { PermissionMode } from "chat/session/permissionModes";
 import { Button } from "chat/parts/button";
 import { Dialog } from "../parts/dialog";
 import { Notice } from "chat/parts/notice";
@@ -31,9 +31,9 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
   const [extras, setExtras] = useState(NO_EXTRAS);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
-  const installed = agents.find((one) => one.id === agent)?.installed ?? false;
+  const installed = agents.find(({ id }) => id === agent)?.installed ?? false;
   const offer = useOffer(agent, directory, installed);
-  const variants = offer?.models.find((one) => one.id === (model || offer.defaultModel))?.variants ?? [];
+  const variants = offer?.models.find(({ id }) => id === (model || offer.defaultModel))?.variants ?? [];
 
   const choose = (id: string) => {
     setAgent(id);
@@ -102,9 +102,9 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
             <span>Model</span>
             <input name="model" list="models" value={model} onChange={(event) => setModel(event.target.value)} placeholder={offer?.defaultModel ?? "The agent's own choice"} spellCheck={false} />
             <datalist id="models">
-              {offer?.models.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name ?? one.id}
+              {offer?.models.map((offered) => (
+                <option key={offered.id} value={offered.id}>
+                  {offered.name ?? offered.id}
                 </option>
               ))}
             </datalist>
@@ -113,8 +113,8 @@ export default function NewSession({ onClose }: { onClose: () => void }) {
             <span>Variant</span>
             <input name="variant" list="variants" value={variant} onChange={(event) => setVariant(event.target.value)} placeholder="Default" spellCheck={false} />
             <datalist id="variants">
-              {variants.map((one) => (
-                <option key={one} value={one} />
+              {variants.map((name) => (
+                <option key={name} value={name} />
               ))}
             </datalist>
           </label>

@@ -1,5 +1,5 @@
 /** Rules as entered in the form, as the daemon expects them, and as text. */
-import type { PolicyRule } from "../daemon/types";
+import type { PolicyRule } from "sandbox-agentd";
 
 type Effect = PolicyRule["effect"];
 type Kind = NonNullable<PolicyRule["kind"]>;

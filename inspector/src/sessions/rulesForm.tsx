@@ -13,16 +13,16 @@ export function RulesForm({ rules, onChange }: Props) {
     <div className="pairs">
       {rules.map(({ effect, kind, pattern, reason }, at) => (
         <fieldset key={at} className="draft">
-          <legend className="offscreen">Rule {at + 1}</legend>
+          <legend className="sa-offscreen">Rule {at + 1}</legend>
           <select aria-label="Effect" value={effect} onChange={(event) => set(at, { effect: event.target.value as RuleDraft["effect"] })}>
-            {EFFECTS.map((one) => (
-              <option key={one}>{one}</option>
+            {EFFECTS.map((effect) => (
+              <option key={effect}>{effect}</option>
             ))}
           </select>
           <select aria-label="Kind of tool" value={kind} onChange={(event) => set(at, { kind: event.target.value as RuleDraft["kind"] })}>
-            {Object.keys(PATTERNS).map((one) => (
-              <option key={one} value={one}>
-                {one || "any"}
+            {Object.keys(PATTERNS).map((kind) => (
+              <option key={kind} value={kind}>
+                {kind || "any"}
               </option>
             ))}
           </select>

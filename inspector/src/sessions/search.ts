@@ -1,7 +1,9 @@
 /** Filters the session list by words, including the words of a state. The keys that step through sessions follow it too. */
 import { useMemo, useState } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
+import { useObserved } from "chat/state/observable";
 import { STATE_WORDS } from "../parts/stateBadge";
+import { useWorkspace } from "../state/workspace";
 
 export interface Search {
   readonly words: string;
@@ -11,12 +13,14 @@ export interface Search {
 
 export function useSearch(sessions: readonly SessionInfo[]): Search {
   const [words, setWords] = useState("");
-  const found = useMemo(() => sessions.filter((session) => matches(session, words)), [sessions, words]);
+  const { names } = useWorkspace();
+  const known = useObserved(names);
+  const found = useMemo(() => sessions.filter((session) => matches(session, names.of(session), words)), [sessions, names, known, words]);
   return { words, found, setWords };
 }
 
-function matches(session: SessionInfo, words: string): boolean {
-  const { title, sessionId, agent, model, directory, state } = session;
-  const text = [title, sessionId, agent, model, directory, STATE_WORDS[state]].join(" ").toLowerCase();
+function matches(session: SessionInfo, name: string, words: string): boolean {
+  const { sessionId, agent, model, directory, state } = session;
+  const text = [name, sessionId, agent, model, directory, STATE_WORDS[state]].join(" ").toLowerCase();
   return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }

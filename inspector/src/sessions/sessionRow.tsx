@@ -1,11 +1,12 @@
 /** One session in the list. */
 import { memo, useEffect, useRef } from "react";
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { AgentMark } from "../parts/agentMark";
 import { useNow } from "chat/parts/clock";
 import { ago, lastPart } from "chat/parts/format";
 import { StateBadge } from "../parts/stateBadge";
 import { fragment } from "../route";
+import { useSessionName } from "./useSessionName";
 
 interface Props {
   session: SessionInfo;
@@ -15,6 +16,7 @@ interface Props {
 
 export const SessionRow = memo(function SessionRow({ session, current, unread }: Props) {
   const link = useRef<HTMLAnchorElement>(null);
+  const name = useSessionName(session, link);
   useEffect(() => {
     if (current) link.current?.scrollIntoView({ block: "nearest" });
   }, [current]);
@@ -24,7 +26,7 @@ export const SessionRow = memo(function SessionRow({ session, current, unread }:
         <AgentMark agent={session.agent} />
         <span className="sessionRowText">
           <span className="sessionRowLine">
-            <span className="sessionRowTitle" dir="auto">{session.title || session.sessionId}</span>
+            <span className="sessionRowTitle" dir="auto" title={session.sessionId}>{name}</span>
             {unread && <span className="unreadDot" role="img" aria-label="Unread" />}
             <Age time={session.updatedAt} />
           </span>

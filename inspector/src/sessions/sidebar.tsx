@@ -57,7 +57,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
         />
       </header>
       <div className="sidebarTools">
-        <Button icon="plus" onClick={onNew} className="grow" keys="Alt N">
+        <Button icon="plus" onClick={onNew} className="sa-grow" keys="Alt N">
           New session
         </Button>
       </div>

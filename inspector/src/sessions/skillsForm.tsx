@@ -19,7 +19,7 @@ export function SkillsForm({ sources, onChange }: Props) {
     <div className="pairs">
       {sources.map(({ type, source, ref }, at) => (
         <fieldset key={at} className="draft">
-          <legend className="offscreen">Source {at + 1}</legend>
+          <legend className="sa-offscreen">Source {at + 1}</legend>
           <select aria-label="Type of the source" value={type} onChange={(event) => set(at, { type: event.target.value as SourceDraft["type"] })}>
             {Object.entries(TYPES).map(([id, [name]]) => (
               <option key={id} value={id}>

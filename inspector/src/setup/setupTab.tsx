@@ -1,6 +1,7 @@
 /** What a session was created with, and its current state: MCP servers, skills, rules and limits. */
 import { type ReactNode, useCallback, useEffect, useState } from "react";
-import type { ListedRule, McpServerInfo, SessionInfo, Skill } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
+import type { ListedRule, McpServerInfo, Skill } from "../daemon/types";
 import { Refusal } from "../panel/refusal";
 import { useNow } from "chat/parts/clock";
 import { conditionsOf } from "../sessions/rules";
@@ -54,23 +55,23 @@ function Part({ name, of, none }: { name: string; of: readonly ReactNode[]; none
   return (
     <section aria-label={name}>
       <h3>{name}</h3>
-      {of.length > 0 ? <ul>{of}</ul> : <p className="faint">{none}</p>}
+      {of.length > 0 ? <ul>{of}</ul> : <p className="sa-faint">{none}</p>}
     </section>
   );
 }
 
-const TONES: Readonly<Record<string, string>> = { connected: "good", allow: "good", failed: "bad", deny: "bad" };
+const TONES: Readonly<Record<string, string>> = { connected: "sa-good", allow: "sa-good", failed: "sa-bad", deny: "sa-bad" };
 
 function Tag({ text }: { text: string }) {
-  return <span className={`tag ${TONES[text] ?? ""}`}>{text.replaceAll("_", " ")}</span>;
+  return <span className={`sa-tag ${TONES[text] ?? ""}`}>{text.replaceAll("_", " ")}</span>;
 }
 
 function Server({ server: { name, state = "unknown", error, tools } }: { server: McpServerInfo }) {
   return (
     <li>
       <strong>{name}</strong> <Tag text={state} />
-      {error && <p className="badText">{error}</p>}
-      {tools && <p className="mono">{tools.join(", ") || "no tools"}</p>}
+      {error && <p className="sa-bad-text">{error}</p>}
+      {tools && <p className="sa-mono">{tools.join(", ") || "no tools"}</p>}
     </li>
   );
 }
@@ -79,7 +80,7 @@ function SkillLine({ skill: { name, description, source, commit } }: { skill: Sk
   return (
     <li>
       <strong>{name}</strong> {description}
-      <p className="mono">
+      <p className="sa-mono">
         {source}
         {commit && (
           <>
@@ -96,9 +97,9 @@ function Rule({ listed: { list, rule, expired = false } }: { listed: ListedRule 
   const until = rule.expires && (expired ? `expired ${rule.expires}` : `until ${rule.expires}`);
   return (
     <li className={expired ? "expired" : ""}>
-      <Tag text={rule.effect} /> <span className="mono">{conditionsOf(rule)}</span>
+      <Tag text={rule.effect} /> <span className="sa-mono">{conditionsOf(rule)}</span>
       {rule.reason && <p>{rule.reason}</p>}
-      <p className="faint">{[list === "operator" ? "of the operator" : "of this session", until].filter(Boolean).join(", ")}</p>
+      <p className="sa-faint">{[list === "operator" ? "of the operator" : "of this session", until].filter(Boolean).join(", ")}</p>
     </li>
   );
 }
@@ -110,7 +111,7 @@ function Limits({ info }: { info: SessionInfo }) {
   return (
     <section aria-label="Limits">
       <h3>Limits</h3>
-      {!hasLimits && <p className="faint">No limits.</p>}
+      {!hasLimits && <p className="sa-faint">No limits.</p>}
       <p className="limitLines">
         <LimitMeters info={info} />
         {times.map((words) => (

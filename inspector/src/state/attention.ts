@@ -4,15 +4,20 @@
  * They are asked once, in the page, when a session needs them for the first time: browsers ignore permission requests
  * that do not come from a click.
  */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { go } from "../route";
 import { Observable } from "chat/state/observable";
+import type { SessionNames } from "./sessionNames";
 
 const KEY = "sandbox-agent.notifications";
 
 export class Attention extends Observable<{ readonly isOffered: boolean }> {
   #view = { isOffered: false };
   #needy: ReadonlySet<string> | null = null;
+
+  constructor(private readonly names: SessionNames) {
+    super();
+  }
 
   get snapshot(): { readonly isOffered: boolean } {
     return this.#view;
@@ -25,7 +30,7 @@ export class Attention extends Observable<{ readonly isOffered: boolean }> {
     const fresh = this.#needy ? needy.filter(({ sessionId }) => !this.#needy?.has(sessionId)) : [];
     this.#needy = new Set(needy.map(({ sessionId }) => sessionId));
     if (needy.length > 0 && canAsk()) this.#offer(true);
-    if (document.hidden) for (const session of fresh) notify(session);
+    if (document.hidden) for (const session of fresh) void this.#notify(session);
   }
 
   async accept(): Promise<void> {
@@ -36,6 +41,11 @@ export class Attention extends Observable<{ readonly isOffered: boolean }> {
   decline(): void {
     localStorage.setItem(KEY, "asked");
     this.#offer(false);
+  }
+
+  async #notify(session: SessionInfo): Promise<void> {
+    await this.names.find(session);
+    notify(session, this.names.of(session));
   }
 
   #offer(isOffered: boolean): void {
@@ -50,10 +60,10 @@ function canAsk(): boolean {
   return window.isSecureContext && "Notification" in window && Notification.permission === "default" && !localStorage.getItem(KEY);
 }
 
-function notify(session: SessionInfo): void {
+function notify(session: SessionInfo, name: string): void {
   if (!("Notification" in window) || Notification.permission !== "granted") return;
   try {
-    const shown = new Notification(session.title || session.sessionId, { body: `${session.agent} needs you`, tag: session.sessionId });
+    const shown = new Notification(name, { body: `${session.agent} needs you`, tag: session.sessionId });
     shown.onclick = () => {
       window.focus();
       go(session.sessionId);

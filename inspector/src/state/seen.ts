@@ -1,5 +1,5 @@
 /** How many events of each session were seen in this browser; a session with more is unread. */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { Observable } from "chat/state/observable";
 
 const KEY = "sandbox-agent.seen";

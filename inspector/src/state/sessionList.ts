@@ -60,6 +60,6 @@ export function rankOf({ state }: SessionInfo): number {
   return RANKS[state] ?? 2;
 }
 
-function inOrder(one: SessionInfo, other: SessionInfo): number {
-  return rankOf(one) - rankOf(other) || other.updatedAt.localeCompare(one.updatedAt) || other.createdAt.localeCompare(one.createdAt);
+function inOrder(a: SessionInfo, b: SessionInfo): number {
+  return rankOf(a) - rankOf(b) || b.updatedAt.localeCompare(a.updatedAt) || b.createdAt.localeCompare(a.createdAt);
 }

@@ -8,13 +8,15 @@ import { AgentList } from "./agentList";
 import { Attention } from "./attention";
 import { Seen } from "./seen";
 import { SessionList } from "./sessionList";
+import { SessionNames } from "./sessionNames";
 
 export class Workspace {
   readonly sessions: SessionList;
   readonly agents: AgentList;
+  readonly names: SessionNames;
   readonly connection: Connection;
   readonly seen = new Seen();
-  readonly attention = new Attention();
+  readonly attention: Attention;
 
   constructor(
     readonly daemon: Daemon,
@@ -23,6 +25,8 @@ export class Workspace {
   ) {
     this.sessions = new SessionList(daemon.client);
     this.agents = new AgentList(daemon.client);
+    this.names = new SessionNames(daemon.client);
+    this.attention = new Attention(this.names);
     this.connection = new Connection(daemon.client, {
       onOpen: () => this.#catchUp(),
       onSession: (news) => this.#onSession(news),

@@ -71,7 +71,7 @@ export default function TerminalScreen({ processId, name, onEnd, onLeave }: Prop
 
   return (
     <div className="terminalScreen">
-      <div className="terminalBox mono" ref={box} />
+      <div className="terminalBox sa-mono" ref={box} />
       {link && <TerminalState link={link} onEnd={() => latest.current.onEnd()} />}
     </div>
   );
@@ -104,7 +104,7 @@ function wordsOf(state: LinkState): string | null {
     case "open":
       return null;
     case "offline":
-      return "The connection is lost. The process goes on.";
+      return "The connection is lost. The process keeps running.";
     case "gone":
       return "This process no longer exists.";
     case "exited":

@@ -1,14 +1,13 @@
 /** The terminals of the daemon, one at a time. A terminal keeps running while it is hidden. */
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
-import { sayWhy } from "chat/state/words";
-import { Problem } from "sandbox-agentd";
-import type { ProcessInfo } from "../daemon/types";
+import { Problem, type ProcessInfo } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
 import { Notice } from "chat/parts/notice";
-import { commandOf, useProcesses } from "../processes/useProcesses";
+import { commandLineOf, useProcesses } from "../processes/useProcesses";
 import { useDirectory } from "../state/directory";
+import { useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 
 const TerminalScreen = lazy(() => import("./terminalScreen"));
@@ -16,10 +15,10 @@ const TerminalScreen = lazy(() => import("./terminalScreen"));
 export default function TerminalTab({ sessionId }: { sessionId: string | null }) {
   const { processes: api } = useWorkspace().client;
   const directory = useDirectory(sessionId);
-  const { processes, failure, reload } = useProcesses();
+  const { value: processes, failure, reload } = useProcesses();
+  const { problem, attempt } = useAttempt(reload);
   const [chosen, setChosen] = useState<string | null>(null);
   const [ending, setEnding] = useState<ProcessInfo | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
   const [starting, setStarting] = useState(false);
   const list = useRef<HTMLDivElement>(null);
 
@@ -28,17 +27,8 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
   const shown = terminals.find(({ id }) => id === chosen) ?? terminals.at(-1);
   useEffect(() => setChosen(shown?.id ?? null), [shown?.id]);
 
-  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Looking for terminals…</p>;
+  if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the terminals…</p>;
 
-  const attempt = async (action: () => Promise<void>) => {
-    setProblem(null);
-    try {
-      await action();
-    } catch (error) {
-      setProblem(sayWhy(error));
-    }
-    await reload();
-  };
   const start = async () => {
     setStarting(true);
     await attempt(async () => {
@@ -84,13 +74,13 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
                 title={`${process.id} in ${process.cwd ?? "the daemon's folder"}`}
                 onClick={() => setChosen(process.id)}
               >
-                {commandOf(process)} <span className="faint">{process.id.replace(/^proc_/, "")}</span>
+                {commandLineOf(process)} <span className="sa-faint">{process.id.replace(/^proc_/, "")}</span>
               </button>
             ))}
           </div>
         )}
         <IconButton icon="plus" label="New terminal" disabled={starting} onClick={start} />
-        <span className="grow" />
+        <span className="sa-grow" />
         {shown && (
           <IconButton
             icon="trash"
@@ -103,7 +93,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
       <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Screen" : undefined}>
         {shown ? (
           <Suspense>
-            <TerminalScreen key={shown.id} processId={shown.id} name={commandOf(shown)} onEnd={reload} onLeave={focusTab} />
+            <TerminalScreen key={shown.id} processId={shown.id} name={commandLineOf(shown)} onEnd={reload} onLeave={focusTab} />
           </Suspense>
         ) : (
           <div className="debugEmpty">
@@ -117,7 +107,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
       {ending && (
         <Confirm
           title="End the terminal?"
-          words={`“${commandOf(ending)}” and everything it started are ended.`}
+          words={`“${commandLineOf(ending)}” and everything it started are ended.`}
           action="End it"
           onClose={() => setEnding(null)}
           onConfirm={() => void end(ending)}

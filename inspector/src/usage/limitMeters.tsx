@@ -1,5 +1,5 @@
 /** How much of its limits a session has used. */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { measuresOf } from "./limits";
 
 export function LimitMeters({ info }: { info: SessionInfo }) {

@@ -1,5 +1,5 @@
 /** The limits of a session, and how much of each is used. */
-import type { SessionInfo } from "../daemon/types";
+import type { SessionInfo } from "sandbox-agentd";
 import { count, duration, money } from "chat/parts/format";
 
 export type LimitName = keyof NonNullable<SessionInfo["limits"]>;

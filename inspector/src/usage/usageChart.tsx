@@ -4,10 +4,10 @@ import { count } from "chat/parts/format";
 
 const [WIDTH, HEIGHT] = [360, 96];
 /** More bars would be too thin to see: the latest are shown. */
-const MOST = 120;
+const MAX_BARS = 120;
 
 export function UsageChart({ turns }: { turns: readonly TurnEndedEntry[] }) {
-  const shown = turns.slice(-MOST);
+  const shown = turns.slice(-MAX_BARS);
   const bars = shown.map(({ usage }) => ({ input: usage?.input_tokens ?? 0, output: usage?.output_tokens ?? 0 }));
   const highest = Math.max(...bars.map(({ input, output }) => input + output));
   if (highest === 0) return null;
@@ -31,7 +31,7 @@ export function UsageChart({ turns }: { turns: readonly TurnEndedEntry[] }) {
       <figcaption>
         <span className="inputKey">Input</span>
         <span className="outputKey">Output</span>
-        <span className="grow" />
+        <span className="sa-grow" />
         at most {count(highest)} tokens in a turn
       </figcaption>
     </figure>

@@ -1,12 +1,15 @@
 /** What all turns of the daemon have spent, by day, agent, model or session. */
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { sayWhy } from "chat/state/words";
-import type { UsageReport, UsageSum } from "../daemon/types";
+import type { UsageReport, UsageSum } from "sandbox-agentd";
 import { Dialog } from "../parts/dialog";
 import { count, money, plural } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { useObserved } from "chat/state/observable";
+import { useSessionName } from "../sessions/useSessionName";
 import { useWorkspace } from "../state/workspace";
 import { UsagePlot } from "./usagePlot";
+import "../styles/usage.css";
 
 const GROUPS = ["day", "agent", "model", "session"] as const;
 type Group = (typeof GROUPS)[number];
@@ -62,7 +65,7 @@ export default function UsagePage({ onClose }: { onClose: () => void }) {
           </label>
         </div>
         {failure && <Notice>{failure}</Notice>}
-        {report?.rows.length === 0 && <p className="debugEmpty">No turn has ended in this time.</p>}
+        {report?.rows.length === 0 && <p className="sa-faint">No turn has ended in this time.</p>}
         {report && report.rows.length > 0 && <UsagePlot report={report} />}
         {report && report.rows.length > 0 && <Table report={report} />}
       </div>
@@ -85,7 +88,7 @@ function Table({ report }: { report: UsageReport }) {
         </thead>
         <tbody>
           {report.rows.map((row) => (
-            <Row key={row.key ?? ""} name={row.key ?? "unknown"} row={row} />
+            <Row key={row.key ?? ""} name={<Name by={report.by} of={row.key ?? null} />} row={row} />
           ))}
         </tbody>
         <tfoot>
@@ -96,7 +99,14 @@ function Table({ report }: { report: UsageReport }) {
   );
 }
 
-function Row({ name, row }: { name: string; row: UsageSum }) {
+function Name({ by, of }: { by: string; of: string | null }) {
+  const sessions = useObserved(useWorkspace().sessions);
+  const session = by === "session" ? (sessions.find(({ sessionId }) => sessionId === of) ?? null) : null;
+  const name = useSessionName(session);
+  return <span title={of ?? undefined}>{name ?? of ?? "unknown"}</span>;
+}
+
+function Row({ name, row }: { name: ReactNode; row: UsageSum }) {
   return (
     <tr>
       <th scope="row">{name}</th>

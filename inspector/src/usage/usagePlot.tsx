@@ -1,5 +1,5 @@
 /** The cost of each group, as bars; tokens if no cost is known. */
-import type { UsageReport, UsageSum } from "../daemon/types";
+import type { UsageReport, UsageSum } from "sandbox-agentd";
 import { count, money } from "chat/parts/format";
 
 const [WIDTH, HEIGHT] = [640, 140];
@@ -30,7 +30,7 @@ export function UsagePlot({ report }: { report: UsageReport }) {
       </svg>
       <figcaption>
         {costs ? "Cost" : "Tokens"}
-        <span className="grow" />
+        <span className="sa-grow" />
         at most {write(highest)}
       </figcaption>
     </figure>

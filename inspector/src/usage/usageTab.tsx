@@ -1,11 +1,11 @@
 /** What a session has used, turn by turn. */
 import { useMemo } from "react";
-import type { Usage } from "sandbox-agentd";
-import type { Entry, TurnEndedEntry } from "sandbox-agentd";
+import type { Entry, TurnEndedEntry, Usage } from "sandbox-agentd";
 import { clock, count, dateAndClock, duration, money, share } from "chat/parts/format";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { UsageChart } from "./usageChart";
+import "../styles/usage.css";
 
 export function UsageTab({ sessionId }: { sessionId: string }) {
   const workspace = useWorkspace();

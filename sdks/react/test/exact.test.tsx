@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { exact } from "../src/transcript/exact.js";
 
 const drawn = (text: string) => renderToStaticMarkup(<>{exact(text)}</>);
-const named = (code: string) => `<mark class="unseen">U+${code}</mark>`;
+const named = (code: string) => `<mark class="sa-unseen">U+${code}</mark>`;
 
 test("what turns the direction, or cannot be seen, is named", () => {
   expect(drawn("rm \u202etxt.x\u2066\u200b\r\x1b[2K")).toBe(

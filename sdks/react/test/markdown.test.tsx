@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 test("markup becomes elements", () => {
   expect(drawn("# Title\n\nSome *em*, **strong** and `a < b`.")).toBe(
-    '<div class="markdown"><h3 dir="auto">Title</h3><p dir="auto">Some <em>em</em>, <strong>strong</strong> and <code>a &lt; b</code>.</p></div>',
+    '<div class="sa-markdown"><h3 dir="auto">Title</h3><p dir="auto">Some <em>em</em>, <strong>strong</strong> and <code>a &lt; b</code>.</p></div>',
   );
 });
 
@@ -41,7 +41,7 @@ test("a fence that is still open is code already", () => {
 });
 
 test.each([100, 2_500])("what is nested %i levels deep is shown as it is", { timeout: 30_000 }, (levels) => {
-  for (const mark of [">", "- "]) expect(drawn(`${mark.repeat(levels)}deep`)).toMatch(/^<div class="plainText"/);
+  for (const mark of [">", "- "]) expect(drawn(`${mark.repeat(levels)}deep`)).toMatch(/^<div class="sa-plain-text"/);
 });
 
 test("a package with its version is no address for mail", () => {

@@ -8,6 +8,7 @@ import type { Handlers } from "./answers.js";
 import { DaemonNotStarted } from "./errors.js";
 import type { HttpOptions } from "./http.js";
 import { randomHex } from "./ids.js";
+import { lastLines } from "./lastLines.js";
 import type { SandboxProvider } from "./sandbox.js";
 
 export interface StartOptions extends Omit<HttpOptions, "baseUrl" | "token">, Handlers {
@@ -41,8 +42,6 @@ export interface Daemon {
 
 type Child = ChildProcessByStdio<null, null, Readable>;
 
-const TOLD_LINES = 15;
-
 export async function startDaemon(options: StartOptions): Promise<Daemon> {
   const { spawn } = await nodeModule<typeof import("node:child_process")>("child_process");
   const token = randomHex(32);
@@ -69,19 +68,19 @@ export async function startDaemon(options: StartOptions): Promise<Daemon> {
 /** The address that the daemon prints when it listens. */
 function listening(child: Child, program: string, limit: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     const fail = (why: string): void => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      reject(new DaemonNotStarted([why, ...said.trim().split("\n").slice(-TOLD_LINES)].join("\n").trim()));
+      reject(new DaemonNotStarted(`${why}\n${lastLines(output)}`.trim()));
     };
     const timer = setTimeout(() => fail(`the daemon did not start within ${limit / 1000} s:`), limit);
     child.on("error", (error) => fail(cannotRun(program, error)));
     child.on("close", () => fail("the daemon did not start:"));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       // Keep reading after the start, or the daemon would block on a full pipe.
-      said = (said + text).slice(-10_000);
-      const address = /^listening on (\S+)$/m.exec(said)?.[1];
+      output = (output + text).slice(-10_000);
+      const address = /^listening on (\S+)$/m.exec(output)?.[1];
       if (address === undefined) return;
       clearTimeout(timer);
       resolve(address);

@@ -8,6 +8,7 @@ import { type Container, Engine, EngineRefused } from "./engine.js";
 import { DaemonNotStarted } from "./errors.js";
 import { pause as sleep } from "./http.js";
 import { randomHex } from "./ids.js";
+import { SHOWN_LINES } from "./lastLines.js";
 import { PORT } from "./launch.js";
 import { removedIfItFails, type Sandbox, type SandboxProvider, type SandboxRequest } from "./sandbox.js";
 import { archiveOf, firstFileOf } from "./tar.js";
@@ -33,7 +34,6 @@ const DRAIN_SECONDS = 30;
 const POLL_MS = 100;
 /** Another program that has created a container starts it at once; if not, that program is gone. */
 const ABANDONED_MS = 10_000;
-const TOLD_LINES = 15;
 
 export function docker(options: DockerOptions = {}): SandboxProvider {
   const engine = new Engine(options.socket ?? socketOf(process.env.DOCKER_HOST));
@@ -143,9 +143,9 @@ class DockerSandbox {
   }
 
   async #ended(): Promise<DaemonNotStarted> {
-    const said = await this.engine.logs(this.#container, TOLD_LINES, this.#deadline).catch(() => "");
+    const output = await this.engine.logs(this.#container, SHOWN_LINES, this.#deadline).catch(() => "");
     await this.engine.remove(this.#container, this.#deadline);
-    return new DaemonNotStarted(`the daemon did not start:\n${said.trim() || "the container ended without a word"}`);
+    return new DaemonNotStarted(`the daemon did not start:\n${output.trim() || "the container ended without output"}`);
   }
 
   /** The container goes, and its volumes stay. */

@@ -1,6 +1,7 @@
 /** Puts the daemon into a sandbox and starts it there, with nothing but a shell and files. */
 import type { Deadline } from "./deadline.js";
 import { DaemonNotStarted } from "./errors.js";
+import { lastLines } from "./lastLines.js";
 import type { SandboxRequest } from "./sandbox.js";
 
 /** What a provider must be able to do in a sandbox. */
@@ -39,7 +40,6 @@ export interface LaunchOptions extends InstallOptions {
 export const PORT = 2468;
 
 const PATH = 'PATH="$HOME/.local/bin:$PATH"; export PATH;';
-const TOLD_LINES = 15;
 
 interface DaemonState {
   readonly endpoint: string;
@@ -105,8 +105,8 @@ async function finished(
 ): Promise<Ran> {
   const ran = await deadline.wait(shell.run(command, env), "a command in the sandbox");
   if (ran.exitCode === 0) return ran;
-  const said = `${ran.stderr}\n${ran.stdout}`.trim().split("\n").slice(-TOLD_LINES).join("\n");
-  throw new DaemonNotStarted(`${problem}:\n${said || `exit code ${ran.exitCode}`}`);
+  const output = lastLines(`${ran.stderr}\n${ran.stdout}`);
+  throw new DaemonNotStarted(`${problem}:\n${output || `exit code ${ran.exitCode}`}`);
 }
 
 /** From the answer of `daemon status`, which comes last. */

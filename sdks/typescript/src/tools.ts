@@ -66,7 +66,7 @@ export class Toolbox {
     this.#running.add(callId);
     try {
       const { toolCalls } = await http.json<ToolCallList>("tool_calls.list", { path: { session_id: sessionId } });
-      const waiting = toolCalls.find((one) => one.call_id === callId);
+      const waiting = toolCalls.find((call) => call.call_id === callId);
       if (waiting) await reply(http, sessionId, callId, await replyOf(tool, waiting.arguments));
     } finally {
       this.#running.delete(callId);

@@ -4,21 +4,32 @@
  * For a live page, keep a `TranscriptFold`, apply each event, and read `transcript` as often as you draw. Reading costs
  * only what has changed: an entry that no event touched is the same object as before, a changed one is a new object.
  */
+import {
+  completeCall,
+  type Draft,
+  end,
+  type Mutable,
+  type Node,
+  type NodeOf,
+  roleOf,
+  sum,
+  toolFacts,
+  toolWords,
+  touch,
+  view,
+} from "./drafts.js";
 import type {
   Entry,
   EntryStatus,
-  MessageEntry,
   PermissionEntry,
   PlanStep,
   QuestionEntry,
   SessionEndedEntry,
   StatusEntry,
-  ToolEntry,
   Totals,
   Transcript,
 } from "./entries.js";
 import type {
-  ContentPart,
   Event,
   Item,
   PermissionRequestedEvent,
@@ -27,7 +38,6 @@ import type {
   QuestionResolvedEvent,
   SessionMetadata,
   TurnEndedEvent,
-  Usage,
 } from "./events.js";
 import { jsonOf, partOf, partsOf, textOf } from "./parts.js";
 import { isRecord, planOf } from "./plan.js";
@@ -41,19 +51,6 @@ export function foldTranscript(events: Iterable<Event>): Transcript {
   for (const event of events) fold.apply(event);
   return fold.transcript;
 }
-
-type Mutable<T> = T extends unknown ? { -readonly [Name in keyof T]: T[Name] } : never;
-type ToolCall = Extract<ContentPart, { type: "tool_call" }>;
-type Draft<Kind extends Entry["kind"]> = Mutable<Extract<Entry, { kind: Kind }>>;
-
-/** An entry being built: `entry` is the object given to readers, null if the draft has changed since. */
-interface Node {
-  draft: Mutable<Entry>;
-  entry: Entry | null;
-  parent: Node | null;
-  children: Node[];
-}
-type NodeOf<Kind extends Entry["kind"]> = Node & { draft: Draft<Kind> };
 
 export class TranscriptFold {
   #top: Node[] = [];
@@ -413,79 +410,5 @@ export class TranscriptFold {
       this.#top.push(node);
     }
     return node;
-  }
-}
-
-/** The entry as readers see it: a new object only if it, or something below it, has changed. */
-function view(node: Node): Entry {
-  node.entry ??= node.draft.kind === "tool" ? { ...node.draft, children: node.children.map(view) } : { ...node.draft };
-  return node.entry;
-}
-
-/** Discard the objects given to readers, up to the root: a changed child makes its parents new objects. */
-function touch(node: Node): void {
-  node.entry = null;
-  for (let above = node.parent; above?.entry; above = above.parent) above.entry = null;
-}
-
-function end(draft: { status: EntryStatus; endedAt: string | null }, item: Item, event: Event): void {
-  draft.status = item.status;
-  draft.endedAt = event.time;
-}
-
-function toolFacts(callId: string) {
-  return {
-    kind: "tool" as const,
-    callId,
-    ...toolWords(undefined),
-    arguments: "",
-    argumentsFinal: false,
-    input: null,
-    output: "",
-    outputFinal: false,
-    exitCode: null,
-    files: [],
-    images: [],
-    durationMs: null,
-    permissionIds: [],
-    children: [],
-  };
-}
-
-/** Name, kind and title of a call. Calls in old logs have no kind and no title. */
-function toolWords(call: ToolCall | undefined) {
-  return { name: call?.name ?? "", toolKind: call?.kind ?? "other", title: call?.title || (call?.name ?? "") };
-}
-
-/** The arguments are final; the tool itself is complete when its result is. */
-function completeCall(draft: Draft<"tool">, parts: readonly ContentPart[]): void {
-  const call = partOf(parts, "tool_call");
-  if (call) Object.assign(draft, toolWords(call));
-  draft.arguments = call?.arguments ?? draft.arguments;
-  draft.argumentsFinal = true;
-  draft.input = parsed(draft.arguments);
-}
-
-function sum(before: Usage, turn: Usage): Usage {
-  const total: Record<string, number> = {};
-  for (const usage of [before, turn]) {
-    for (const [name, figure] of Object.entries(usage)) {
-      // Of the context, the latest is what counts.
-      if (typeof figure === "number") total[name] = (name.startsWith("context_") ? 0 : (total[name] ?? 0)) + figure;
-    }
-  }
-  return total;
-}
-
-function roleOf(item: Item): MessageEntry["role"] {
-  if (item.kind === "system") return "system";
-  return item.role === "user" ? "user" : "assistant";
-}
-
-function parsed(json: string): ToolEntry["input"] {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return null;
   }
 }

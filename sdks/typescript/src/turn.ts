@@ -297,14 +297,14 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     const path = { session_id: this.#sessionId };
     if ("permission_id" in request) {
       const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
-      return permissions.some((one) => one.permission_id === request.permission_id);
+      return permissions.some((pending) => pending.permission_id === request.permission_id);
     }
     if ("call_id" in request) {
       const { toolCalls } = await this.#http.json<ToolCallList>("tool_calls.list", { path });
-      return toolCalls.some((one) => one.call_id === request.call_id);
+      return toolCalls.some((pending) => pending.call_id === request.call_id);
     }
     const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
-    return questions.some((one) => one.question_id === request.question_id);
+    return questions.some((pending) => pending.question_id === request.question_id);
   }
 
   async #decide(request: PermissionRequested, onPermission: OnPermission): Promise<void> {

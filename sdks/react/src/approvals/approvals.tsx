@@ -19,11 +19,11 @@ export function Approvals({ session, className = "" }: ApprovalsProps) {
   if (open.length === 0) return null;
   return (
     <SessionContext.Provider value={conversation}>
-      <section className={`sandbox-agent approvals ${className}`} aria-label="Waiting for you">
+      <div className={`sandbox-agent sa-approvals ${className}`} role="region" aria-label="Waiting for you">
         {open.map((row) => (
           <EntryView key={row.key} row={row} unfolded={false} onFold={() => undefined} />
         ))}
-      </section>
+      </div>
     </SessionContext.Provider>
   );
 }

@@ -25,12 +25,12 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
   const rejected = entry.state === "reject";
   const message = messageOf(entry);
   return (
-    <div className={`resolved ${rejected ? "rejected" : "accepted"}`}>
+    <div className={`sa-resolved ${rejected ? "sa-rejected" : "sa-accepted"}`}>
       <Icon name={rejected ? "cross" : "check"} size={14} />
       <span>{outcomeOf(entry)}</span>
-      {/* The call stands right above, where there is one. */}
-      {entry.callId === null && <span className="foldSummary mono">{exact(entry.title)}</span>}
-      {message && <span className="resolvedMessage">“{message}”</span>}
+      {/* If there is a call, it is shown right above. */}
+      {entry.callId === null && <span className="sa-fold-summary sa-mono">{exact(entry.title)}</span>}
+      {message && <span className="sa-resolved-message">“{message}”</span>}
       <TooLate requestId={entry.id} />
     </div>
   );
@@ -53,17 +53,17 @@ function Asking({ entry }: { entry: PermissionEntry }) {
     KeyR: () => setRejecting(true),
   });
   return (
-    <section ref={card} className="card asks" role="group" aria-label={`Permission: ${entry.toolName}`}>
+    <section ref={card} className="sa-card sa-asks" role="group" aria-label={`Permission: ${entry.toolName}`}>
       <header>
         <Icon name="shield" />
         <strong>Allow {entry.toolName}?</strong>
-        {entry.toolKind !== "other" && <span className="tag">{entry.toolKind}</span>}
-        {entry.reason && <span className="tag">{entry.reason}</span>}
+        {entry.toolKind !== "other" && <span className="sa-tag">{entry.toolKind}</span>}
+        {entry.reason && <span className="sa-tag">{entry.reason}</span>}
       </header>
       <Wanted entry={entry} />
       {rejecting ? (
         <form
-          className="rejectForm"
+          className="sa-reject-form"
           onSubmit={(event) => {
             event.preventDefault();
             void reply("reject", reason.trim());
@@ -86,7 +86,7 @@ function Asking({ entry }: { entry: PermissionEntry }) {
           </Button>
         </form>
       ) : (
-        <div className="cardActions">
+        <div className="sa-card-actions">
           <Button look="primary" disabled={busy} onClick={() => reply("once")} keys="Alt Y">
             Allow once
           </Button>
@@ -99,7 +99,7 @@ function Asking({ entry }: { entry: PermissionEntry }) {
         </div>
       )}
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}
@@ -115,7 +115,7 @@ function Wanted({ entry }: { entry: PermissionEntry }) {
   const lines = new Set([entry.title, ...entry.paths].filter((line) => line !== entry.toolName));
   return (
     <>
-      {lines.size > 0 && <p className="cardText mono">{exact([...lines].join("\n"))}</p>}
+      {lines.size > 0 && <p className="sa-card-text sa-mono">{exact([...lines].join("\n"))}</p>}
       <Json label="Input" text={pretty(entry.input)} />
     </>
   );
@@ -142,6 +142,6 @@ function useReplyKeys(card: RefObject<HTMLElement | null>, busy: boolean, acts: 
 
 function isInSight(card: HTMLElement): boolean {
   const { top, bottom } = card.getBoundingClientRect();
-  const box = card.closest(".transcript, .approvals")?.getBoundingClientRect();
+  const box = card.closest(".sa-transcript, .sa-approvals")?.getBoundingClientRect();
   return !box || (top < box.bottom && bottom > box.top);
 }

@@ -16,27 +16,27 @@ export function PlanCard({ entry }: { entry: QuestionEntry }) {
   const approve = () => answer(() => client.replyQuestion(sessionId, entry.questionId, { answers: [["approve"]] }), "Approve");
   const reject = () => answer(() => client.rejectQuestion(sessionId, entry.questionId), "Reject");
   return (
-    <section className={`card ${open ? "asks" : ""}`} role="group" aria-label="Plan">
+    <section className={`sa-card ${open ? "sa-asks" : ""}`} role="group" aria-label="Plan">
       <header>
         <Icon name="list" />
         <strong>{open ? "Approve this plan?" : "Plan"}</strong>
-        {!open && <span className={`tag ${entry.state === "answered" ? "good" : "bad"}`}>{OUTCOMES[entry.state]}</span>}
+        {!open && <span className={`sa-tag ${entry.state === "answered" ? "sa-good" : "sa-bad"}`}>{OUTCOMES[entry.state]}</span>}
       </header>
       <Markdown text={entry.prompt} />
       {!open && <TooLate requestId={entry.id} />}
       {open && (
-        <div className="cardActions">
+        <div className="sa-card-actions">
           <Button look="primary" disabled={busy} onClick={approve}>
             Approve
           </Button>
           <Button look="quiet" disabled={busy} onClick={reject}>
             Reject
           </Button>
-          <span className="cardHint">Or write below what to change.</span>
+          <span className="sa-card-hint">Or write below what to change.</span>
         </div>
       )}
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}

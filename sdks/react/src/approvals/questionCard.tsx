@@ -1,7 +1,6 @@
 /** One or more questions from the agent: labels to choose from, several if allowed, or free text. */
 import { type FormEvent, useState } from "react";
-import type { AskedQuestion } from "sandbox-agentd";
-import type { QuestionEntry } from "sandbox-agentd";
+import type { AskedQuestion, QuestionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
@@ -16,7 +15,7 @@ export function QuestionCard({ entry }: { entry: QuestionEntry }) {
 function Resolved({ entry }: { entry: QuestionEntry }) {
   const rejected = entry.state === "rejected";
   return (
-    <div className={`resolved question ${rejected ? "rejected" : "accepted"}`}>
+    <div className={`sa-resolved sa-question ${rejected ? "sa-rejected" : "sa-accepted"}`}>
       <Icon name={rejected ? "cross" : "check"} size={14} />
       <dl>
         {entry.questions.map((question, index) => (
@@ -26,7 +25,7 @@ function Resolved({ entry }: { entry: QuestionEntry }) {
           </div>
         ))}
       </dl>
-      {entry.message && <span className="resolvedMessage">“{entry.message}”</span>}
+      {entry.message && <span className="sa-resolved-message">“{entry.message}”</span>}
       <TooLate requestId={entry.id} />
     </div>
   );
@@ -50,7 +49,7 @@ function Asking({ entry }: { entry: QuestionEntry }) {
   };
   const reject = () => answer(() => client.rejectQuestion(sessionId, entry.questionId), "Do not answer");
   return (
-    <section className="card asks" role="group" aria-label="Question">
+    <section className="sa-card sa-asks" role="group" aria-label="Question">
       <header>
         <Icon name="question" />
         <strong>{entry.questions.length > 1 ? `${entry.questions.length} questions` : "Question"}</strong>
@@ -66,7 +65,7 @@ function Asking({ entry }: { entry: QuestionEntry }) {
             onChange={(choice) => setChoices(choices.map((old, at) => (at === index ? choice : old)))}
           />
         ))}
-        <div className="cardActions">
+        <div className="sa-card-actions">
           <Button type="submit" look="primary" disabled={busy || !complete}>
             Answer
           </Button>
@@ -76,7 +75,7 @@ function Asking({ entry }: { entry: QuestionEntry }) {
         </div>
       </form>
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}
@@ -100,14 +99,14 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
     return onChange({ ...choice, labels: without.length < choice.labels.length ? without : [...choice.labels, label] });
   };
   return (
-    <fieldset className="question" disabled={disabled}>
+    <fieldset className="sa-question" disabled={disabled}>
       <legend dir="auto">
-        {question.header && question.header !== question.question && <span className="tag">{question.header}</span>}{" "}
+        {question.header && question.header !== question.question && <span className="sa-tag">{question.header}</span>}{" "}
         {question.question}
-        {several && <span className="faint"> (several)</span>}
+        {several && <span className="sa-faint"> (several)</span>}
       </legend>
       {question.options.map((option) => (
-        <label key={option.label} className="option">
+        <label key={option.label} className="sa-option">
           <input
             type={several ? "checkbox" : "radio"}
             name={name}
@@ -120,7 +119,7 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
         </label>
       ))}
       <input
-        className="ownAnswer"
+        className="sa-own-answer"
         aria-label={`Your own answer: ${question.question}`}
         placeholder={question.options.length > 0 ? "Or in your own words" : "Your answer"}
         value={choice.own}

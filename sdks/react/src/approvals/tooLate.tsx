@@ -6,7 +6,7 @@ export function TooLate({ requestId }: { requestId: string }) {
   const answer = useObserved(useConversation().connection.lateAnswers).get(requestId);
   if (answer === undefined) return null;
   return (
-    <span className="tooLate" role="status">
+    <span className="sa-too-late" role="status">
       Somebody else answered first. Your answer “{answer}” was not taken.
     </span>
   );

@@ -20,11 +20,11 @@ function Resolved({ entry }: { entry: StatusEntry }) {
   const failed = entry.status === "failed";
   const { words, error } = answerOf(entry);
   return (
-    <div className={`resolved ${failed ? "rejected" : "accepted"}`}>
+    <div className={`sa-resolved ${failed ? "sa-rejected" : "sa-accepted"}`}>
       <Icon name={failed ? "cross" : "check"} size={14} />
       <span>{words}</span>
-      <span className="foldSummary mono">{entry.detail}</span>
-      {error && <span className="resolvedMessage">“{error}”</span>}
+      <span className="sa-fold-summary sa-mono">{entry.detail}</span>
+      {error && <span className="sa-resolved-message">“{error}”</span>}
       <TooLate requestId={entry.id} />
     </div>
   );
@@ -41,7 +41,7 @@ function Asking({ entry }: { entry: StatusEntry }) {
     void reply({ output: text });
   };
   return (
-    <section className="card asks" role="group" aria-label={`Tool: ${entry.detail}`}>
+    <section className="sa-card sa-asks" role="group" aria-label={`Tool: ${entry.detail}`}>
       <header>
         <Icon name="question" />
         <strong>{entry.detail} waits for its result</strong>
@@ -57,7 +57,7 @@ function Asking({ entry }: { entry: StatusEntry }) {
           disabled={busy}
           onChange={(event) => setText(event.target.value)}
         />
-        <div className="cardActions">
+        <div className="sa-card-actions">
           <Button type="submit" look="primary" disabled={busy}>
             Answer
           </Button>
@@ -67,7 +67,7 @@ function Asking({ entry }: { entry: StatusEntry }) {
         </div>
       </form>
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}

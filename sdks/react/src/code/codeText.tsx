@@ -18,7 +18,7 @@ export function CodeText({ text, language }: { text: string; language: string })
   return (
     <code>
       {blocks.map((lines, index) => (
-        <span key={index} className="codeLines" style={{ containIntrinsicSize: `auto ${lines.length * 18}px` }}>
+        <span key={index} className="sa-code-lines" style={{ containIntrinsicSize: `auto ${lines.length * 18}px` }}>
           {drawnLines(lines)}
         </span>
       ))}

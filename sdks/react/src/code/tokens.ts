@@ -3,12 +3,12 @@ import { useEffect, useState } from "react";
 
 export interface Token {
   readonly text: string;
-  /** A class name, e.g. `code-keyword`; empty for plain text. */
+  /** A class name, e.g. `sa-code-keyword`; empty for plain text. */
   readonly look: string;
 }
 
 /** How much code is highlighted: it takes a few frames, and more would be noticeable. */
-const MOST = 40_000;
+const LONGEST_CODE = 40_000;
 /** How many characters of highlighted code are cached, so that rows scrolled back into view are coloured at once. */
 const KEPT = 1_000_000;
 
@@ -17,7 +17,7 @@ let kept = 0;
 
 export function useTokens(code: string, language: string): readonly Token[] | null {
   const key = `${language}\n${code}`;
-  const wanted = language !== "" && code.length > 0 && code.length <= MOST;
+  const wanted = language !== "" && code.length > 0 && code.length <= LONGEST_CODE;
   const [latest, setLatest] = useState<{ code: string; language: string; tokens: readonly Token[] } | null>(null);
   useEffect(() => {
     if (!wanted || done.has(key)) return;
@@ -118,7 +118,7 @@ const LOOKS: Readonly<Record<string, string>> = {
 
 function lookOf(names: string): string {
   const look = LOOKS[names.split(" ")[0]?.replace(/^hljs-/, "") ?? ""];
-  return look ? `code-${look}` : "";
+  return look ? `sa-code-${look}` : "";
 }
 
 function keep(key: string, tokens: readonly Token[], length: number): void {

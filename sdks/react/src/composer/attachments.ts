@@ -26,7 +26,7 @@ let nextId = 1;
 export function useAttachments(client: Operations, sessionId: string): Attachments {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const change = (id: number, facts: Partial<Upload>) =>
-    setUploads((all) => all.map((one) => (one.id === id ? { ...one, ...facts } : one)));
+    setUploads((all) => all.map((upload) => (upload.id === id ? { ...upload, ...facts } : upload)));
   const upload = async (id: number, file: File) => {
     try {
       change(id, { stored: await client.uploadAttachment(sessionId, file, { filename: file.name }) });
@@ -36,7 +36,7 @@ export function useAttachments(client: Operations, sessionId: string): Attachmen
   };
   return {
     uploads,
-    uploading: uploads.some((one) => !one.stored && !one.failure),
+    uploading: uploads.some(({ stored, failure }) => !stored && !failure),
     ready: uploads.flatMap(({ stored, name }) =>
       stored ? [{ path: stored.path, ...(stored.mime && { mime: stored.mime }), filename: name }] : [],
     ),
@@ -47,7 +47,7 @@ export function useAttachments(client: Operations, sessionId: string): Attachmen
         void upload(id, file);
       }
     },
-    remove: (id) => setUploads((all) => all.filter((one) => one.id !== id)),
+    remove: (id) => setUploads((all) => all.filter((upload) => upload.id !== id)),
     clear: () => setUploads([]),
   };
 }

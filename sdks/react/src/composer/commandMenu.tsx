@@ -2,7 +2,7 @@
 import { useEffect, useState } from "react";
 import type { Command, Operations } from "sandbox-agentd";
 
-const MOST = 8;
+const MAX_OFFERED = 8;
 
 /** The commands of a session, requested on first use. Empty if they are unavailable: then a slash is plain text. */
 export function useCommands(client: Operations, sessionId: string, wanted: boolean): readonly Command[] {
@@ -26,13 +26,13 @@ export function useCommands(client: Operations, sessionId: string, wanted: boole
 export function offeredFor(text: string, commands: readonly Command[]): readonly Command[] {
   const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (typed === undefined) return [];
-  return commands.filter(({ name }) => name.toLowerCase().startsWith(typed)).slice(0, MOST);
+  return commands.filter(({ name }) => name.toLowerCase().startsWith(typed)).slice(0, MAX_OFFERED);
 }
 
 /** Whether a message is one of these commands with its arguments. */
 export function isCommand(text: string, commands: readonly Command[]): boolean {
   const name = /^\/(\S+)/.exec(text)?.[1];
-  return commands.some((one) => one.name === name);
+  return commands.some((command) => command.name === name);
 }
 
 interface Props {
@@ -44,7 +44,7 @@ interface Props {
 export function CommandMenu({ offered, chosen, onChoose }: Props) {
   if (offered.length === 0) return null;
   return (
-    <div className="commandMenu" role="listbox" aria-label="Commands">
+    <div className="sa-command-menu" role="listbox" aria-label="Commands">
       {offered.map((command, place) => (
         <button
           key={command.name}
@@ -57,8 +57,8 @@ export function CommandMenu({ offered, chosen, onChoose }: Props) {
           onClick={() => onChoose(command)}
         >
           <code>/{command.name}</code>
-          {command.arguments && <span className="muted"> {command.arguments}</span>}
-          <span className="muted commandText">{command.description}</span>
+          {command.arguments && <span className="sa-muted"> {command.arguments}</span>}
+          <span className="sa-muted sa-command-text">{command.description}</span>
         </button>
       ))}
     </div>

@@ -1,20 +1,21 @@
 /** The composer: text, files, earlier messages, and a button to stop the running turn. */
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { Conflict, DaemonUnreachable, type QuestionEntry } from "sandbox-agentd";
+import { DaemonUnreachable, type QuestionEntry } from "sandbox-agentd";
 import { Button, IconButton } from "../parts/button.js";
 import { PermissionSelect } from "../session/permissionSelect.js";
 import { SessionContext } from "../session/sessionContext.js";
 import type { ChatSession } from "../session/useSession.js";
 import { useObserved } from "../state/observable.js";
-import { sayWhy } from "../state/words.js";
 import { isLate } from "../approvals/useAnswer.js";
 import { AttachmentChips } from "./attachmentChips.js";
 import { useAttachments } from "./attachments.js";
 import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu.js";
 import { useDroppedFiles } from "./droppedFiles.js";
 import { drafts, history } from "./memory.js";
+import { NotSent } from "./notSent.js";
 import { useOpenQuestion } from "./openQuestion.js";
 import { QueueList } from "./queueList.js";
+import { useRecall } from "./useRecall.js";
 
 export interface ComposerProps {
   session: ChatSession;
@@ -52,14 +53,13 @@ function Writing(props: ComposerProps) {
   const { connection } = session.conversation;
   const { ownTurns, lateAnswers } = connection;
   const { opened } = useObserved(connection);
-  const box = useRef<HTMLElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [text, setText] = useState(() => drafts.get(sessionId));
   const [sending, setSending] = useState(false);
   // The message was sent while a file was still uploading: send it once the upload is done.
   const [waiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const fail = (why: unknown) => setFailure({ why, opened });
-  const [recalled, setRecalled] = useState<number | null>(null);
   // A message that may have arrived is sent again with the same key, so that it becomes one turn, not two.
   const retryKey = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -73,6 +73,13 @@ function Writing(props: ComposerProps) {
   // Files and commands cannot answer a question: they wait for their turn.
   const question = attachments.uploads.length === 0 && !isCommand(text, commands) ? asked : null;
   const ready = (text.trim() !== "" || attachments.uploads.length > 0) && !sending && !waiting;
+
+  const write = (value: string) => {
+    setText(value);
+    setChosen(0);
+    retryKey.current = null;
+  };
+  const recall = useRecall(write);
 
   useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
   useEffect(() => {
@@ -103,17 +110,11 @@ function Writing(props: ComposerProps) {
 
   if (state === "ended") {
     return (
-      <footer ref={box} className={`sandbox-agent composer ended ${className}`}>
-        <p className="muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
-      </footer>
+      <div ref={box} className={`sandbox-agent sa-composer sa-ended ${className}`}>
+        <p className="sa-muted">This session has ended. Its transcript stays; a new session begins a new conversation.</p>
+      </div>
     );
   }
-
-  const write = (value: string) => {
-    setText(value);
-    setChosen(0);
-    retryKey.current = null;
-  };
 
   const submit = () => {
     if (!ready) return;
@@ -161,7 +162,7 @@ function Writing(props: ComposerProps) {
   const done = () => {
     history.add(text);
     write("");
-    setRecalled(null);
+    recall.end();
   };
 
   latestSend.current = () => void send();
@@ -172,13 +173,6 @@ function Writing(props: ComposerProps) {
     } catch (error) {
       fail(error);
     }
-  };
-
-  const recall = (by: number) => {
-    const next = (recalled ?? history.length) + by;
-    if (next < 0 || next > history.length) return;
-    setRecalled(next === history.length ? null : next);
-    write(history.at(next));
   };
 
   const fill = (name: string) => {
@@ -208,12 +202,12 @@ function Writing(props: ComposerProps) {
     } else if (event.key === "Escape" && busy) {
       event.preventDefault();
       void cancel();
-    } else if (event.key === "ArrowUp" && (text === "" || recalled !== null)) {
+    } else if (event.key === "ArrowUp" && (text === "" || recall.isActive)) {
       event.preventDefault();
-      recall(-1);
-    } else if (event.key === "ArrowDown" && recalled !== null) {
+      recall.step(-1);
+    } else if (event.key === "ArrowDown" && recall.isActive) {
       event.preventDefault();
-      recall(1);
+      recall.step(1);
     }
   };
 
@@ -224,9 +218,9 @@ function Writing(props: ComposerProps) {
   };
 
   return (
-    <footer ref={box} className={`sandbox-agent composer ${className}`}>
+    <div ref={box} className={`sandbox-agent sa-composer ${className}`}>
       <QueueList queued={transcript.queued} />
-      <div className="composerBox">
+      <div className="sa-composer-box">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />
         <textarea
@@ -239,13 +233,12 @@ function Writing(props: ComposerProps) {
           value={text}
           onChange={(event) => {
             write(event.target.value);
-            // From here on it is a message of its own: arrow keys move the cursor, and no longer replace the text.
-            setRecalled(null);
+            recall.end();
           }}
           onKeyDown={onKeyDown}
           onPaste={onPaste}
         />
-        <div className="composerTools">
+        <div className="sa-composer-tools">
           {canAttach && <IconButton icon="clip" label="Attach files" onClick={() => files.current?.click()} />}
           <input
             ref={files}
@@ -260,15 +253,15 @@ function Writing(props: ComposerProps) {
           />
           {props.permissionMode && info && (
             <PermissionSelect
-              className="quietSelect"
+              className="sa-quiet-select"
               label="Permission mode"
               value={info.permissionMode}
               onChange={(permissionMode) => client.updateSession(sessionId, { permissionMode }).catch(fail)}
             />
           )}
-          <span className="grow" />
+          <span className="sa-grow" />
           {question && text.trim() !== "" && (
-            <Button look="quiet" className="queueInstead" onClick={() => void send()} disabled={!ready}>
+            <Button look="quiet" className="sa-queue-instead" onClick={() => void send()} disabled={!ready}>
               Queue as a message
             </Button>
           )}
@@ -283,7 +276,7 @@ function Writing(props: ComposerProps) {
         </div>
       </div>
       {failure && <NotSent why={failure.why} onFresh={() => send(true)} />}
-    </footer>
+    </div>
   );
 }
 
@@ -297,23 +290,6 @@ function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Me
   if (question?.isPlan) return "Say what to change in the plan";
   if (question) return question.questions.length > 1 ? `Answer all ${question.questions.length} questions` : "Answer the question";
   return busy ? "Queue a message for after this turn" : idle;
-}
-
-/** Why a message was refused. If the agent's conversation is gone, the session can start a new one. */
-function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void }) {
-  const gone = why instanceof Conflict;
-  return (
-    <div className="notSent" role="alert">
-      <span className="badText">
-        {why instanceof DaemonUnreachable ? "Not sent: the daemon does not answer. Send it again when it is back." : sayWhy(why)}
-      </span>
-      {gone && (
-        <Button small onClick={onFresh}>
-          Begin a new conversation with it
-        </Button>
-      )}
-    </div>
-  );
 }
 
 /** Grows with the text, up to the limit that the style sets. */

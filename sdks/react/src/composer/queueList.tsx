@@ -2,6 +2,7 @@
 import { useEffect, useState } from "react";
 import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
+import { plural } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
 import { sayWhy } from "../state/words.js";
@@ -44,25 +45,25 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
   const waiting = messages.filter((message) => queued.includes(message.turnId));
   if (waiting.length === 0) return null;
   return (
-    <section className="queue" aria-label="Waiting messages">
+    <section className="sa-queue" aria-label="Waiting messages">
       {waiting.map((message, index) => (
-        <div key={message.turnId} className="queued">
+        <div key={message.turnId} className="sa-queued">
           <Icon name="clock" size={13} />
-          <span className="queuedAt">{index === 0 ? "Next" : index + 1}</span>
-          <span className="queuedText" dir="auto">{message.message || "(files only)"}</span>
+          <span className="sa-queued-at">{index === 0 ? "Next" : index + 1}</span>
+          <span className="sa-queued-text" dir="auto">{message.message || "(files only)"}</span>
           <Button look="quiet" small onClick={() => withdraw(message.turnId)}>
             Withdraw
           </Button>
         </div>
       ))}
-      <div className="queueEnd">
-        <span className="muted">{waiting.length === 1 ? "1 message waits" : `${waiting.length} messages wait`}</span>
+      <div className="sa-queue-end">
+        <span className="sa-muted">{plural(waiting.length, "message")} queued</span>
         <Button look="quiet" small icon="stop" onClick={stopAll}>
           Stop and clear
         </Button>
       </div>
       {failure && (
-        <p className="badText" role="alert">
+        <p className="sa-bad-text" role="alert">
           {failure}
         </p>
       )}

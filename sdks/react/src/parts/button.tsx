@@ -13,7 +13,7 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
 
 export function Button({ look = "plain", icon, small, keys, className = "", children, ...rest }: Props) {
   return (
-    <button type="button" className={`button ${look} ${small ? "small" : ""} ${className}`} {...rest}>
+    <button type="button" className={`sa-button sa-${look} ${small ? "sa-small" : ""} ${className}`} {...rest}>
       {icon && <Icon name={icon} size={small ? 14 : 16} />}
       {children && <span>{children}</span>}
       {keys && <kbd>{keys}</kbd>}
@@ -30,7 +30,7 @@ interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 
 export function IconButton({ icon, label, size, className = "", ...rest }: IconButtonProps) {
   return (
-    <button type="button" className={`iconButton ${className}`} aria-label={label} title={label} {...rest}>
+    <button type="button" className={`sa-icon-button ${className}`} aria-label={label} title={label} {...rest}>
       <Icon name={icon} size={size} />
     </button>
   );

@@ -27,11 +27,12 @@ export function CopyButton({ text, label = "Copy", words }: Props) {
 }
 
 /** Browsers offer no clipboard on plain HTTP other than localhost; the old way still works there. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
-  area.className = "offscreen";
+  // Outside the view, where no class of this package applies.
+  area.style.cssText = "position: fixed; inset: 0 auto auto -100vw";
   document.body.append(area);
   area.select();
   document.execCommand("copy");

@@ -7,8 +7,13 @@ export function duration(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 60) return twoUnits(minutes, "min", seconds % 60, "s");
+  return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "min");
+}
+
+/** `2 min 5 s`, but `2 min` without a rest. */
+function twoUnits(whole: number, unit: string, rest: number, smaller: string): string {
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`;
 }
 
 export function ago(time: string | number, now: number): string {
@@ -64,6 +69,11 @@ export function bytes(size: number): string {
 
 export function lastPart(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) || path;
+}
+
+/** Paths below a directory are shown relative to it. */
+export function withoutDirectory(path: string, directory: string | null): string {
+  return directory && path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : path;
 }
 
 export function pretty(value: unknown): string {

@@ -4,7 +4,7 @@ import { Icon } from "./icon.js";
 
 export function Notice({ tone = "bad", children }: { tone?: "bad" | "warn" | "calm"; children: ReactNode }) {
   return (
-    <div className={`notice ${tone}`} role={tone === "bad" ? "alert" : "note"}>
+    <div className={`sa-notice sa-${tone}`} role={tone === "bad" ? "alert" : "note"}>
       <Icon name="alert" />
       <div>{children}</div>
     </div>

@@ -14,14 +14,14 @@ export function PermissionSelect({ value, onChange, label, name, className = "" 
   return (
     <select
       name={name}
-      className={`${className} ${value === "bypass" ? "dangerous" : ""}`}
+      className={`${className} ${value === "bypass" ? "sa-dangerous" : ""}`}
       aria-label={label}
       title={chosen?.meaning}
       value={value}
       onChange={(event) => onChange(event.target.value as PermissionMode)}
     >
       {PERMISSION_MODES.map((words) => (
-        <option key={words.mode} value={words.mode} title={words.meaning} className={words.mode === "bypass" ? "dangerous" : undefined}>
+        <option key={words.mode} value={words.mode} title={words.meaning} className={words.mode === "bypass" ? "sa-dangerous" : undefined}>
           {words.name}
         </option>
       ))}

@@ -9,3 +9,8 @@ export function useConversation(): Conversation {
   if (!conversation) throw new Error("this component belongs into a <Transcript>, a <Composer> or an <Approvals>");
   return conversation;
 }
+
+/** The directory in which the agent works. */
+export function useDirectory(): string | null {
+  return useConversation().snapshot.transcript.metadata?.directory ?? null;
+}

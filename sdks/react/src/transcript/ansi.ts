@@ -2,7 +2,7 @@
 
 export interface Run {
   readonly text: string;
-  /** Class names: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
+  /** Class names, e.g. `sa-fg1 sa-bold`. */
   readonly look: string;
   /** A colour other than the sixteen standard ones. */
   readonly color?: string;
@@ -79,7 +79,7 @@ function withoutOverwritten(output: string): string {
 function push(runs: Run[], written: string, pen: Pen): void {
   const text = written.replace(SILENT, "");
   if (!text) return;
-  const look = [...pen.flags, pen.fg, pen.bg].filter(Boolean).join(" ");
+  const look = [...pen.flags, pen.fg, pen.bg].flatMap((name) => (name ? `sa-${name}` : [])).join(" ");
   runs.push({ text, look, ...(pen.color && { color: pen.color }), ...(pen.background && { background: pen.background }) });
 }
 

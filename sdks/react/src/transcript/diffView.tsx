@@ -2,7 +2,7 @@
 import { memo, useMemo, useState } from "react";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copyButton.js";
-import { count } from "../parts/format.js";
+import { count, withoutDirectory } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Value, useObserved } from "../state/observable.js";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff.js";
@@ -19,9 +19,11 @@ interface Props {
   action: string;
   diff: string | null;
   to?: string | null;
+  /** Paths below it are shown relative to it. */
+  directory?: string | null;
 }
 
-export const DiffView = memo(function DiffView({ path, action, diff, to }: Props) {
+export const DiffView = memo(function DiffView({ path, action, diff, to, directory = null }: Props) {
   const parsed = useMemo(() => (diff ? parsedDiff(diff) : null), [diff]);
   const [whole, setWhole] = useState(false);
   const shown = useMemo(
@@ -39,16 +41,16 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
     }
   };
   return (
-    <figure className="diff">
+    <figure className="sa-diff">
       <figcaption>
         <Icon name="file" size={14} />
-        <span className="diffPath" title={path}>
-          {path}
-          {to && ` → ${to}`}
+        <span className="sa-diff-path" title={path}>
+          {withoutDirectory(path, directory)}
+          {to && ` → ${withoutDirectory(to, directory)}`}
         </span>
-        {parsed ? <DiffCounts diff={parsed} /> : <span className="faint">{action}</span>}
+        {parsed ? <DiffCounts diff={parsed} /> : <span className="sa-faint">{action}</span>}
         {parsed && (
-          <span className="segmented" role="group" aria-label="How to show the change">
+          <span className="sa-segmented" role="group" aria-label="How to show the change">
             <button type="button" aria-pressed={!wanted} onClick={() => choose(false)}>
               Unified
             </button>
@@ -60,7 +62,7 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
         {diff && <CopyButton text={diff} label="Copy the diff" />}
       </figcaption>
       {shown && shown.lines.length > 0 && (
-        <div className="diffBody" tabIndex={0} role="region" aria-label={`Change of ${path}`}>
+        <div className="sa-diff-body" tabIndex={0} role="region" aria-label={`Change of ${path}`}>
           {wanted ? <Split diff={shown} colours={colours} /> : <Unified diff={shown} colours={colours} />}
           {parsed && shown !== parsed && (
             <Button look="quiet" small onClick={() => setWhole(true)}>
@@ -75,8 +77,8 @@ export const DiffView = memo(function DiffView({ path, action, diff, to }: Props
 
 export function DiffCounts({ diff }: { diff: Pick<Diff, "added" | "removed"> }) {
   return (
-    <span className="diffCounts">
-      <span className="goodText">+{diff.added}</span> <span className="badText">−{diff.removed}</span>
+    <span className="sa-diff-counts">
+      <span className="sa-good-text">+{diff.added}</span> <span className="sa-bad-text">−{diff.removed}</span>
     </span>
   );
 }
@@ -106,19 +108,19 @@ function useColours(diff: Diff | null, path: string): Colours {
 
 function Unified({ diff, colours }: { diff: Diff; colours: Colours }) {
   return (
-    <table className="diffTable">
+    <table className="sa-diff-table">
       <tbody>
         {diff.lines.map((line, index) =>
           line.kind === "hunk" ? (
-            <tr key={index} className="hunk">
+            <tr key={index} className="sa-hunk">
               <td colSpan={4}>{line.text}</td>
             </tr>
           ) : (
-            <tr key={index} className={line.kind}>
-              <td className="lineNumber">{line.old}</td>
-              <td className="lineNumber">{line.new}</td>
-              <td className="sign">{SIGNS[line.kind]}</td>
-              <td className="lineText">{lineText(line, colours)}</td>
+            <tr key={index} className={`sa-${line.kind}`}>
+              <td className="sa-line-number">{line.old}</td>
+              <td className="sa-line-number">{line.new}</td>
+              <td className="sa-sign">{SIGNS[line.kind]}</td>
+              <td className="sa-line-text">{lineText(line, colours)}</td>
             </tr>
           ),
         )}
@@ -132,17 +134,17 @@ const SIGNS = { same: "", added: "+", removed: "−" } as const;
 function Split({ diff, colours }: { diff: Diff; colours: Colours }) {
   const pairs = useMemo(() => sideBySide(diff), [diff]);
   return (
-    <table className="diffTable split">
+    <table className="sa-diff-table sa-split">
       <colgroup>
-        <col className="numberColumn" />
+        <col className="sa-number-column" />
         <col />
-        <col className="numberColumn" />
+        <col className="sa-number-column" />
         <col />
       </colgroup>
       <tbody>
         {pairs.map((pair, index) =>
           pair.hunk !== null ? (
-            <tr key={index} className="hunk">
+            <tr key={index} className="sa-hunk">
               <td colSpan={4}>{pair.hunk}</td>
             </tr>
           ) : (
@@ -158,11 +160,11 @@ function Split({ diff, colours }: { diff: Diff; colours: Colours }) {
 }
 
 function Half({ line, number, colours }: { line: DiffLine | null; number: "old" | "new"; colours: Colours }) {
-  if (!line || line.kind === "hunk") return <td colSpan={2} className="nothing" />;
+  if (!line || line.kind === "hunk") return <td colSpan={2} className="sa-nothing" />;
   return (
     <>
-      <td className={`lineNumber ${line.kind}`}>{line[number]}</td>
-      <td className={`lineText ${line.kind}`}>{lineText(line, colours)}</td>
+      <td className={`sa-line-number sa-${line.kind}`}>{line[number]}</td>
+      <td className={`sa-line-text sa-${line.kind}`}>{lineText(line, colours)}</td>
     </>
   );
 }

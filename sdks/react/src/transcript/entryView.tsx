@@ -59,23 +59,23 @@ export const EntryView = memo(function EntryView({ row, unfolded, onFold }: Prop
 
 /** Rows are recreated on every render, but their contents stay the same objects until they change. */
 function isSame(before: Props, after: Props): boolean {
-  const [one, other] = [before.row, after.row];
+  const [old, next] = [before.row, after.row];
   // While a long message is streamed, only its last piece changes.
-  if (one.piece && one.piece === other.piece && !one.isLast && !other.isLast) return true;
+  if (old.piece && old.piece === next.piece && !old.isLast && !next.isLast) return true;
   return (
     before.unfolded === after.unfolded &&
     before.onFold === after.onFold &&
-    one.entry === other.entry &&
-    one.piece === other.piece &&
-    one.isLast === other.isLast &&
-    one.decision === other.decision &&
-    one.answer === other.answer
+    old.entry === next.entry &&
+    old.piece === next.piece &&
+    old.isLast === next.isLast &&
+    old.decision === next.decision &&
+    old.answer === next.answer
   );
 }
 
 function SubAgentResult({ entry }: { entry: ToolEntry }) {
   return (
-    <section className="subAgentResult" aria-label={`Result of ${entry.name}`}>
+    <section className="sa-sub-agent-result" aria-label={`Result of ${entry.name}`}>
       <ToolResult entry={entry} />
     </section>
   );

@@ -1,6 +1,5 @@
 /** An error: its message, its code, and what the agent reported. */
-import type { Stderr } from "sandbox-agentd";
-import type { ErrorEntry } from "sandbox-agentd";
+import type { ErrorEntry, Stderr } from "sandbox-agentd";
 import { pretty } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Json } from "./json.js";
@@ -12,14 +11,14 @@ export function ErrorCard({ entry }: { entry: ErrorEntry }) {
   const { exit_code: exitCode, signal, stderr, ...rest } = details ?? {};
   const facts = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
   return (
-    <section className="card bad" role="group" aria-label="Error">
+    <section className="sa-card sa-bad" role="group" aria-label="Error">
       <header>
         <Icon name="alert" />
         <strong>{entry.code ? words(entry.code) : "Error"}</strong>
-        {typeof exitCode === "number" && <span className="tag bad">exit code {exitCode}</span>}
-        {signal != null && <span className="tag bad">signal {String(signal)}</span>}
+        {typeof exitCode === "number" && <span className="sa-tag sa-bad">exit code {exitCode}</span>}
+        {signal != null && <span className="sa-tag sa-bad">signal {String(signal)}</span>}
       </header>
-      <p className="cardText">{entry.message}</p>
+      <p className="sa-card-text">{entry.message}</p>
       {asRecord(stderr) && <StderrView stderr={stderr as Stderr} />}
       {facts.length > 0 && (
         <details>
@@ -33,12 +32,12 @@ export function ErrorCard({ entry }: { entry: ErrorEntry }) {
 
 export function OddCard({ title, text, data }: { title: string; text?: string; data?: unknown }) {
   return (
-    <section className="card odd" role="group" aria-label={title}>
+    <section className="sa-card sa-odd" role="group" aria-label={title}>
       <header>
         <Icon name="question" />
         <strong>{title}</strong>
       </header>
-      {text && <p className="cardText mono">{text}</p>}
+      {text && <p className="sa-card-text sa-mono">{text}</p>}
       {data !== undefined && data !== null && (
         <details>
           <summary>Payload</summary>

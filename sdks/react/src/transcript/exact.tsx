@@ -13,5 +13,5 @@ export function exact(text: string): ReactNode {
 }
 
 function Named({ sign }: { sign: string }) {
-  return <mark className="unseen">U+{(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}</mark>;
+  return <mark className="sa-unseen">U+{(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}</mark>;
 }

@@ -15,14 +15,14 @@ interface Props extends Fold {
 
 export function Foldable({ className = "", line, children, unfolded, onFold }: Props) {
   return (
-    <div className={`foldable ${className}`}>
-      <button type="button" className="foldLine" aria-expanded={unfolded} onClick={onFold}>
+    <div className={`sa-foldable ${className}`}>
+      <button type="button" className="sa-fold-line" aria-expanded={unfolded} onClick={onFold}>
         {line}
-        <span className="foldMark">
+        <span className="sa-fold-mark">
           <Icon name="chevron" size={12} />
         </span>
       </button>
-      {unfolded && <div className="foldBody">{children}</div>}
+      {unfolded && <div className="sa-fold-body">{children}</div>}
     </div>
   );
 }

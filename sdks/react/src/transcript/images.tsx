@@ -8,7 +8,7 @@ import { useConversation } from "../session/sessionContext.js";
 export function Images({ images }: { images: readonly Image[] }) {
   if (images.length === 0) return null;
   return (
-    <div className="images">
+    <div className="sa-images">
       {images.map((image) => (
         <Picture key={image.path} path={image.path} />
       ))}
@@ -36,6 +36,6 @@ function Picture({ path }: { path: string }) {
       if (made) URL.revokeObjectURL(made);
     };
   }, [client, sessionId, path]);
-  if (failure) return <span className="imageGone" title={failure}>{lastPart(path)}: not stored here</span>;
-  return url ? <img src={url} alt={lastPart(path)} /> : <span className="imageComing" />;
+  if (failure) return <span className="sa-image-gone" title={failure}>{lastPart(path)}: not stored here</span>;
+  return url ? <img src={url} alt={lastPart(path)} /> : <span className="sa-image-coming" />;
 }

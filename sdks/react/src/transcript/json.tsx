@@ -4,7 +4,7 @@ import { exact } from "./exact.js";
 
 export function Json({ text, label }: { text: string; label: string }) {
   return (
-    <div className="json">
+    <div className="sa-json">
       <pre tabIndex={0} aria-label={label}>
         {exact(text)}
       </pre>

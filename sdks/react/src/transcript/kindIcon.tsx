@@ -15,7 +15,7 @@ const ICONS: Readonly<Record<ToolKind, IconName>> = {
 
 export function KindIcon({ kind }: { kind: ToolKind }) {
   return (
-    <span className="kindIcon" title={kind}>
+    <span className="sa-kind-icon" title={kind}>
       {/* A newer daemon may know more kinds. */}
       <Icon name={ICONS[kind] ?? ICONS.other} size={14} />
     </span>

@@ -16,7 +16,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const pieces = useMemo(() => piecesOf(text), [text]);
   if (pieces.length === 1) return <MarkdownPiece piece={pieces[0] as Piece} />;
   return (
-    <div className="longMarkdown">
+    <div className="sa-long-markdown">
       {pieces.map((piece, index) => (
         <MarkdownPiece key={index} piece={piece} />
       ))}

@@ -17,8 +17,8 @@ const SAFE_LINK = /^(https?:|mailto:)/i;
 export default memo(function MarkdownBlocks({ piece: { text, continues, goesOn } }: { piece: Piece }) {
   const tokens = useMemo(() => read(text), [text]);
   if (!tokens) return <PlainText text={text} />;
-  const joints = `${continues ? " continues" : ""}${goesOn ? " goesOn" : ""}`;
-  return <div className={`markdown${joints}`}>{blocks(tokens, "auto")}</div>;
+  const joints = `${continues ? " sa-continues" : ""}${goesOn ? " sa-goes-on" : ""}`;
+  return <div className={`sa-markdown${joints}`}>{blocks(tokens, "auto")}</div>;
 });
 
 /** Null if the text is better shown as it is. */
@@ -76,7 +76,7 @@ function block(token: Token, dir?: "auto"): ReactNode {
 
 function List({ list, dir }: { list: Tokens.List; dir?: "auto" }) {
   const items = list.items.map((item, index) => (
-    <li key={index} className={item.task ? "task" : undefined}>
+    <li key={index} className={item.task ? "sa-task" : undefined}>
       {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}
       {blocks(item.tokens.filter((token) => token.type !== "checkbox"))}
     </li>
@@ -90,9 +90,9 @@ function List({ list, dir }: { list: Tokens.List; dir?: "auto" }) {
 }
 
 function Table({ table }: { table: Tokens.Table }) {
-  const cell = (of: Tokens.TableCell) => ({ dir: "auto", className: of.align ? `align-${of.align}` : undefined, children: inline(of.tokens) });
+  const cell = (of: Tokens.TableCell) => ({ dir: "auto", className: of.align ? `sa-align-${of.align}` : undefined, children: inline(of.tokens) });
   return (
-    <div className="tableBox" tabIndex={0} role="region" aria-label="Table">
+    <div className="sa-table-box" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
           <tr>
@@ -117,7 +117,7 @@ function Table({ table }: { table: Tokens.Table }) {
 
 function CodeBlock({ text, language }: { text: string; language: string }) {
   return (
-    <div className="codeBlock">
+    <div className="sa-code-block">
       <header>
         <span>{language || "text"}</span>
         <CopyButton text={text} label="Copy the code" />

@@ -25,11 +25,11 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
   const streaming = entry.status === "in_progress" && isLast;
   const name = entry.role === "system" ? "The agent's program said" : "The agent said";
   return (
-    <article className={`message ${entry.role} ${streaming ? "streaming" : ""}`} aria-label={isFirst ? name : `${name}, continued`}>
-      {entry.role === "system" && isFirst && <span className="messageWho">System</span>}
+    <article className={`sa-message sa-${entry.role} ${streaming ? "sa-streaming" : ""}`} aria-label={isFirst ? name : `${name}, continued`}>
+      {entry.role === "system" && isFirst && <span className="sa-message-who">System</span>}
       {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
       {isLast && <Attached entry={entry} />}
-      {isLast && entry.status === "failed" && <span className="messageFailed">Interrupted</span>}
+      {isLast && entry.status === "failed" && <span className="sa-message-failed">Interrupted</span>}
       {isLast && !streaming && <MessageFacts entry={entry} />}
     </article>
   );
@@ -44,10 +44,10 @@ function Prompt({ entry }: { entry: MessageEntry }) {
   const origin = originOf(entry, isOwn(useObserved(ownTurns), entry));
   const cut = !whole && entry.text.length > SHOWN * 1.5;
   return (
-    <article className={`message user ${origin ? "foreign" : ""}`} aria-label={`${origin ?? "You"} said`}>
-      {origin && <span className="messageWho">{origin}</span>}
-      <div className="bubble">
-        <PlainText className="userText" text={cut ? `${entry.text.slice(0, SHOWN)}…` : entry.text} />
+    <article className={`sa-message sa-user ${origin ? "sa-foreign" : ""}`} aria-label={`${origin ?? "You"} said`}>
+      {origin && <span className="sa-message-who">{origin}</span>}
+      <div className="sa-bubble">
+        <PlainText className="sa-user-text" text={cut ? `${entry.text.slice(0, SHOWN)}…` : entry.text} />
         {cut && (
           <Button look="quiet" small onClick={() => setWhole(true)}>
             Show all of it ({bytes(entry.text.length)})
@@ -71,7 +71,7 @@ function Attached({ entry }: { entry: MessageEntry }) {
     <>
       <Images images={entry.images} />
       {entry.files.length > 0 && (
-        <ul className="fileChips">
+        <ul className="sa-file-chips">
           {entry.files.map((file) => (
             <li key={file.path} title={file.path}>
               <Icon name="file" size={13} /> {lastPart(file.path)}
@@ -85,7 +85,7 @@ function Attached({ entry }: { entry: MessageEntry }) {
 
 function MessageFacts({ entry }: { entry: MessageEntry }) {
   return (
-    <div className="messageFacts">
+    <div className="sa-message-facts">
       <time dateTime={entry.time} title={dateAndClock(entry.time)}>
         {clock(entry.time)}
       </time>

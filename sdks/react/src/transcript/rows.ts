@@ -24,7 +24,7 @@ export interface Row {
 }
 
 /** Status items for people; the others are for programs, and are shown on request. */
-const TELLING = new Set([
+const FOR_PEOPLE = new Set([
   TOOL_REQUEST,
   "compaction",
   "injected",
@@ -155,5 +155,5 @@ function hasResult(entry: ToolEntry): boolean {
 function isShown(entry: Entry, showAll: boolean): boolean {
   if (entry.kind === "turn_started") return false;
   if (showAll || entry.kind !== "status") return true;
-  return TELLING.has(entry.label);
+  return FOR_PEOPLE.has(entry.label);
 }

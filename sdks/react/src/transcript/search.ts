@@ -81,7 +81,7 @@ export function mark(box: HTMLElement, words: string, current: string | null): v
       const range = new Range();
       range.setStart(node, at);
       range.setEnd(node, at + wanted.length);
-      const row = node.parentElement?.closest<HTMLElement>(".row");
+      const row = node.parentElement?.closest<HTMLElement>(".sa-row");
       (row?.dataset.key === current ? here : all).add(range);
     }
   }

@@ -24,7 +24,7 @@ export function SearchBar({ words, at, many, onWords, onStep, onClose }: Props) 
     event.preventDefault();
   };
   return (
-    <div className="searchBar" role="search" onKeyDown={onKeyDown}>
+    <div className="sa-search-bar" role="search" onKeyDown={onKeyDown}>
       <Icon name="search" size={14} />
       <input
         ref={input}
@@ -35,7 +35,7 @@ export function SearchBar({ words, at, many, onWords, onStep, onClose }: Props) 
         onChange={(event) => onWords(event.target.value)}
         autoFocus
       />
-      <span className="searchCount" role="status">
+      <span className="sa-search-count" role="status">
         {words.trim() && (many > 0 ? `${count(at + 1)} of ${count(many)}` : "Not found")}
       </span>
       <IconButton icon="arrowUp" size={14} label="Previous (Shift Enter)" disabled={many === 0} onClick={() => onStep(-1)} />

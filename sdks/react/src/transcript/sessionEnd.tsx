@@ -12,13 +12,13 @@ const WORDS: Readonly<Record<SessionEndedEntry["reason"], string>> = {
 export function SessionEnd({ entry }: { entry: SessionEndedEntry }) {
   const bad = entry.reason === "error";
   return (
-    <section className={`card ${bad ? "bad" : "plainEnd"}`} aria-label="End of the session">
+    <section className={`sa-card ${bad ? "sa-bad" : "sa-plain-end"}`} aria-label="End of the session">
       <header>
         <Icon name={bad ? "alert" : "stop"} />
         <strong>{WORDS[entry.reason]}</strong>
-        {entry.exitCode !== null && <span className="tag bad">exit code {entry.exitCode}</span>}
+        {entry.exitCode !== null && <span className="sa-tag sa-bad">exit code {entry.exitCode}</span>}
       </header>
-      {entry.message && <p className="cardText">{entry.message}</p>}
+      {entry.message && <p className="sa-card-text">{entry.message}</p>}
       {entry.stderr && <StderrView stderr={entry.stderr} />}
     </section>
   );

@@ -6,7 +6,7 @@ export function SessionStart({ entry }: { entry: SessionStartedEntry }) {
   const metadata = entry.metadata;
   const facts = [metadata?.agent, metadata?.agentVersion, metadata?.model, metadata?.variant, metadata?.agentMode, metadata?.directory];
   return (
-    <div className="sessionStart">
+    <div className="sa-session-start">
       <span>Started {clock(entry.time)}</span>
       <span>{facts.filter(Boolean).join(" · ")}</span>
     </div>

@@ -10,19 +10,19 @@ export function StatusLine({ entry, ...fold }: { entry: StatusEntry } & Fold) {
   const steps = entry.label === "plan" ? planSteps(entry.data) : [];
   if (steps.length > 0) {
     return (
-      <section className="planStatus" aria-label="Plan">
+      <section className="sa-plan-status" aria-label="Plan">
         <Steps steps={steps} />
       </section>
     );
   }
   return (
     <Foldable
-      className="status"
+      className="sa-status"
       {...fold}
       line={
         <>
-          <span className="statusLabel">{entry.label.replaceAll("_", " ")}</span>
-          <span className="foldSummary">{summary(entry)}</span>
+          <span className="sa-status-label">{entry.label.replaceAll("_", " ")}</span>
+          <span className="sa-fold-summary">{summary(entry)}</span>
         </>
       }
     >

@@ -5,15 +5,15 @@ import { asRecord } from "./record.js";
 
 export function Steps({ steps }: { steps: readonly PlanStep[] }) {
   return (
-    <ol className="steps">
+    <ol className="sa-steps">
       {steps.map((step, index) => (
-        <li key={index} className={step.status}>
-          <span className="stepMark">
+        <li key={index} className={`sa-${step.status}`}>
+          <span className="sa-step-mark">
             {step.status === "completed" && <Icon name="check" size={12} />}
           </span>
           <span>
             {step.text}
-            <span className="offscreen"> ({step.status.replace("_", " ")})</span>
+            <span className="sa-offscreen"> ({step.status.replace("_", " ")})</span>
           </span>
         </li>
       ))}

@@ -16,7 +16,7 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
   const isDark = runs.some((run) => run.color || run.background);
   const blocks = useMemo(() => inBlocks(runs, BLOCK_LINES), [runs]);
   return (
-    <div className={isDark ? "terminal dark" : "terminal"}>
+    <div className={isDark ? "sa-terminal sa-dark" : "sa-terminal"}>
       {cut && (
         <Button look="quiet" small onClick={() => setWhole(true)}>
           Show the {count(text.length - SHOWN)} characters before
@@ -24,7 +24,7 @@ export const Terminal = memo(function Terminal({ text, label }: { text: string; 
       )}
       <pre tabIndex={0} aria-label={label}>
         {blocks.map((block, index) => (
-          <span key={index} className="outputBlock">
+          <span key={index} className="sa-output-block">
             {block.map(drawn)}
           </span>
         ))}

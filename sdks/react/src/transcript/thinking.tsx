@@ -10,14 +10,14 @@ export function Thinking({ entry, ...fold }: { entry: ReasoningEntry } & Fold) {
   const took = entry.endedAt ? Date.parse(entry.endedAt) - Date.parse(entry.time) : 0;
   return (
     <Foldable
-      className="thinking"
+      className="sa-thinking"
       {...fold}
       line={
         <>
           <Icon name="thought" size={14} />
-          <span className={running ? "foldName shimmer" : "foldName"}>{running ? "Thinking" : "Thought"}</span>
-          <span className="foldSummary">{fold.unfolded ? "" : lastWords(entry.text)}</span>
-          {took >= 1000 && <span className="foldFact">{duration(took)}</span>}
+          <span className={running ? "sa-fold-name sa-shimmer" : "sa-fold-name"}>{running ? "Thinking" : "Thought"}</span>
+          <span className="sa-fold-summary">{fold.unfolded ? "" : lastWords(entry.text)}</span>
+          {took >= 1000 && <span className="sa-fold-fact">{duration(took)}</span>}
         </>
       }
     >

@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import type { PermissionEntry, StatusEntry, ToolEntry } from "sandbox-agentd";
 import { CodeText } from "../code/codeText.js";
 import { useNow } from "../parts/clock.js";
-import { duration, plural, pretty } from "../parts/format.js";
+import { duration, plural, pretty, withoutDirectory } from "../parts/format.js";
 import { Icon, type IconName } from "../parts/icon.js";
-import { useConversation } from "../session/sessionContext.js";
+import { useDirectory } from "../session/sessionContext.js";
 import { commandOf } from "./commandOf.js";
 import { DiffCounts, DiffView } from "./diffView.js";
 import { parsedDiff } from "./diff.js";
@@ -19,51 +19,46 @@ import { answerOf, messageOf, outcomeOf } from "./outcome.js";
 import { planSteps, Steps } from "./steps.js";
 import { Terminal } from "./terminal.js";
 
-interface Told {
+interface Call {
   entry: ToolEntry;
   decision: PermissionEntry | null;
   answer: StatusEntry | null;
 }
 
-export function Tool({ entry, decision, answer, ...fold }: Told & Fold) {
+export function Tool({ entry, decision, answer, ...fold }: Call & Fold) {
   return (
-    <Foldable className={`tool ${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} answer={answer} />}>
-      <Asked entry={entry} />
+    <Foldable className={`sa-tool sa-${entry.status}`} {...fold} line={<ToolLine entry={entry} decision={decision} answer={answer} />}>
+      <ToolInput entry={entry} />
       {/* The steps of a sub-agent lie between what it was asked and what it found. */}
       {entry.children.length === 0 && <ToolResult entry={entry} />}
     </Foldable>
   );
 }
 
-function ToolLine({ entry, decision, answer }: Told) {
+function ToolLine({ entry, decision, answer }: Call) {
   const counts = useMemo(() => changeCounts(entry), [entry]);
-  const directory = useConversation().snapshot.transcript.metadata?.directory;
+  const directory = useDirectory();
   return (
     <>
       <ToolState entry={entry} />
       <KindIcon kind={entry.toolKind} />
-      <span className="foldName">{entry.name}</span>
-      <span className="foldSummary mono" title={entry.title}>
+      <span className="sa-fold-name">{entry.name}</span>
+      <span className="sa-fold-summary sa-mono" title={entry.title}>
         {entry.title !== entry.name && exact(withoutDirectory(entry.title, directory))}
       </span>
       {decision && <Decision entry={decision} />}
       {answer && <ClientAnswer entry={answer} />}
       {counts && <DiffCounts diff={counts} />}
-      {entry.children.length > 0 && <span className="foldFact">{plural(entry.children.length, "step")}</span>}
-      {entry.exitCode !== null && entry.exitCode !== 0 && <span className="foldFact badText">exit {entry.exitCode}</span>}
+      {entry.children.length > 0 && <span className="sa-fold-fact">{plural(entry.children.length, "step")}</span>}
+      {entry.exitCode !== null && entry.exitCode !== 0 && <span className="sa-fold-fact sa-bad-text">exit {entry.exitCode}</span>}
       {entry.durationMs === null && <Running since={entry.time} />}
-      {entry.durationMs !== null && entry.durationMs >= WORTH_TELLING_MS && <span className="foldFact">{duration(entry.durationMs)}</span>}
+      {entry.durationMs !== null && entry.durationMs >= SHORTEST_SHOWN_MS && <span className="sa-fold-fact">{duration(entry.durationMs)}</span>}
     </>
   );
 }
 
-/** Paths below the session's directory are shown relative to it. */
-function withoutDirectory(title: string, directory: string | null | undefined): string {
-  return directory && title.startsWith(`${directory}/`) ? title.slice(directory.length + 1) : title;
-}
-
 /** Shorter durations are not shown. */
-const WORTH_TELLING_MS = 100;
+const SHORTEST_SHOWN_MS = 100;
 
 const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>> = {
   in_progress: ["clock", "running"],
@@ -74,9 +69,9 @@ const STATES: Readonly<Record<ToolEntry["status"], readonly [IconName, string]>>
 function ToolState({ entry }: { entry: ToolEntry }) {
   const [icon, words] = STATES[entry.status];
   return (
-    <span className={`toolState ${entry.status}`}>
-      {entry.status === "in_progress" ? <span className="spinner" /> : <Icon name={icon} size={14} />}
-      <span className="offscreen">{words}</span>
+    <span className={`sa-tool-state sa-${entry.status}`}>
+      {entry.status === "in_progress" ? <span className="sa-spinner" /> : <Icon name={icon} size={14} />}
+      <span className="sa-offscreen">{words}</span>
     </span>
   );
 }
@@ -84,7 +79,7 @@ function ToolState({ entry }: { entry: ToolEntry }) {
 function Running({ since }: { since: string }) {
   const now = useNow();
   const passed = now - Date.parse(since);
-  return passed > 1500 ? <span className="foldFact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
+  return passed > 1500 ? <span className="sa-fold-fact">{duration(Math.floor(passed / 1000) * 1000)}</span> : null;
 }
 
 /** The decision about the call. The reason of a rejection is worth reading, so it is shown in full. */
@@ -92,10 +87,10 @@ function Decision({ entry }: { entry: PermissionEntry }) {
   const rejected = entry.state === "reject";
   const message = messageOf(entry);
   return (
-    <span className={`decision ${rejected ? "rejected" : ""}`}>
+    <span className={`sa-decision ${rejected ? "sa-rejected" : ""}`}>
       <Icon name="shield" size={12} />
       {outcomeOf(entry)}
-      {message && <span className="resolvedMessage">“{message}”</span>}
+      {message && <span className="sa-resolved-message">“{message}”</span>}
     </span>
   );
 }
@@ -104,15 +99,15 @@ function Decision({ entry }: { entry: PermissionEntry }) {
 function ClientAnswer({ entry }: { entry: StatusEntry }) {
   const { words, error } = answerOf(entry);
   return (
-    <span className={`decision ${entry.status === "failed" ? "rejected" : ""}`}>
+    <span className={`sa-decision ${entry.status === "failed" ? "sa-rejected" : ""}`}>
       <Icon name="question" size={12} />
       {words}
-      {error && <span className="resolvedMessage">“{error}”</span>}
+      {error && <span className="sa-resolved-message">“{error}”</span>}
     </span>
   );
 }
 
-function Asked({ entry }: { entry: ToolEntry }) {
+function ToolInput({ entry }: { entry: ToolEntry }) {
   const command = commandOf(entry);
   const steps = planSteps(entry.input);
   return (
@@ -125,13 +120,14 @@ function Asked({ entry }: { entry: ToolEntry }) {
 }
 
 export function ToolResult({ entry }: { entry: ToolEntry }) {
+  const directory = useDirectory();
   return (
     <>
       {entry.files.map((file) => (
-        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} />
+        <DiffView key={file.path} path={file.path} action={file.action} diff={file.diff ?? null} to={file.to} directory={directory} />
       ))}
       {entry.output && <Output entry={entry} />}
-      {entry.outputFinal && !entry.output && entry.files.length === 0 && entry.images.length === 0 && <p className="faint">No output.</p>}
+      {entry.outputFinal && !entry.output && entry.files.length === 0 && entry.images.length === 0 && <p className="sa-faint">No output.</p>}
       <Images images={entry.images} />
     </>
   );
@@ -139,7 +135,7 @@ export function ToolResult({ entry }: { entry: ToolEntry }) {
 
 export function Command({ text }: { text: string }) {
   return (
-    <pre className="command" tabIndex={0}>
+    <pre className="sa-command" tabIndex={0}>
       <span aria-hidden="true">$ </span>
       <CodeText text={text} language="bash" />
     </pre>
@@ -147,13 +143,13 @@ export function Command({ text }: { text: string }) {
 }
 
 function Arguments({ entry }: { entry: ToolEntry }) {
-  if (entry.input === null) return entry.arguments ? <pre className="plainPre">{entry.arguments}</pre> : null;
+  if (entry.input === null) return entry.arguments ? <pre className="sa-plain-pre">{entry.arguments}</pre> : null;
   if (isEmpty(entry.input)) return null;
   const shown = <Json label="Arguments" text={pretty(entry.input)} />;
   // The change says more than the text that was written.
   if (!entry.files.some((file) => file.diff)) return shown;
   return (
-    <details className="arguments">
+    <details className="sa-arguments">
       <summary>Arguments</summary>
       {shown}
     </details>

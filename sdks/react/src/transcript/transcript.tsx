@@ -40,7 +40,7 @@ export interface TranscriptProps {
 export function Transcript({ session, className = "", ...rest }: TranscriptProps) {
   return (
     <SessionContext.Provider value={session.conversation}>
-      <div className={`sandbox-agent transcriptFrame ${className}`}>
+      <div className={`sandbox-agent sa-transcript-frame ${className}`}>
         <Scrolled key={session.id} conversation={session.conversation} {...rest} />
       </div>
     </SessionContext.Provider>
@@ -69,7 +69,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   // A pending card stays mounted while it is out of view: it holds what was filled in, and handles the keys that answer it.
   const asking = useMemo(() => rows.flatMap((row, index) => (asks(row.entry) ? [index] : [])), [rows]);
   const rangeExtractor = useCallback(
-    (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((one, other) => one - other),
+    (range: Range) => [...new Set([...defaultRangeExtractor(range), ...asking])].sort((a, b) => a - b),
     [asking],
   );
 
@@ -149,8 +149,8 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   return (
     <>
       {searching && <SearchBar {...search} onClose={() => onSearch(false)} />}
-      <div className="transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
-        <div className="transcriptRows" style={{ height }}>
+      <div className="sa-transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
+        <div className="sa-transcript-rows" style={{ height }}>
           {drawn.map((item) => {
             const row = rows[item.index];
             if (!row) return null;
@@ -160,7 +160,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
                 data-index={item.index}
                 data-key={row.key}
                 ref={virtual.measureElement}
-                className={`row kind-${row.entry.kind} ${row.depth > 0 ? "nested" : ""} ${row.isTight ? "tight" : ""} ${row.isFirst ? "" : "continued"}`}
+                className={`sa-row sa-kind-${row.entry.kind} ${row.depth > 0 ? "sa-nested" : ""} ${row.isTight ? "sa-tight" : ""} ${row.isFirst ? "" : "sa-continued"}`}
                 style={{ transform: `translateY(${item.start}px)`, "--depth": row.depth } as CSSProperties}
               >
                 <Boundary of={row.entry} instead={(why) => <OddCard title="This entry cannot be displayed; the session's events have it" text={why} />}>
@@ -172,18 +172,18 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
         </div>
       </div>
       {failure && (
-        <div className="transcriptNotice">
+        <div className="sa-transcript-notice">
           <Notice>{failure}</Notice>
           <Button small onClick={() => void conversation.catchUp()}>
             Try again
           </Button>
         </div>
       )}
-      {catchingUp && count === 0 && <p className="transcriptLoading">Reading the events…</p>}
+      {catchingUp && count === 0 && <p className="sa-transcript-loading">Reading the events…</p>}
       {(fresh > 0 || far) && (
         <button
           type="button"
-          className={fresh > 0 ? "newPill fresh" : "newPill"}
+          className={fresh > 0 ? "sa-new-pill sa-fresh" : "sa-new-pill"}
           onClick={() => {
             atEnd.current = true;
             opened.current = null;

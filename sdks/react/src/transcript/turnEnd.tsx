@@ -16,8 +16,8 @@ export function TurnEnd({ entry }: { entry: TurnEndedEntry }) {
   const { usage } = entry;
   const odd = entry.stopReason !== "end_turn";
   return (
-    <div className={`turnEnd ${odd ? "odd" : ""}`}>
-      {odd ? <span className="turnEndWords">{WORDS[entry.stopReason]}</span> : <span className="offscreen">{WORDS[entry.stopReason]}</span>}
+    <div className={`sa-turn-end ${odd ? "sa-odd" : ""}`}>
+      {odd ? <span className="sa-turn-end-words">{WORDS[entry.stopReason]}</span> : <span className="sa-offscreen">{WORDS[entry.stopReason]}</span>}
       {entry.durationMs >= 100 && <span>{duration(entry.durationMs)}</span>}
       {entry.waitingMs >= 1000 && <span title="A permission or a question waited for an answer">{duration(entry.waitingMs)} waiting</span>}
       {usage?.input_tokens != null && (
