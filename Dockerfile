@@ -46,7 +46,9 @@ CMD ["server"]
 
 FROM slim AS agents
 USER root
-RUN sandbox-agent install-agent all --data-dir /opt/agents && chmod -R a+rX /opt/agents
+# Agents write to the home and to /tmp even when asked for their version; the user could not change what root leaves there.
+RUN HOME="$(mktemp -d)" sandbox-agent install-agent all --data-dir /opt/agents \
+    && chmod -R a+rX /opt/agents && find /tmp -mindepth 1 -delete
 ENV PATH=/opt/agents/bin:$PATH
 USER 1000:1000
 

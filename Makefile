@@ -96,6 +96,7 @@ DEPLOY_PYTHON := .cache/deploy-python
 deploy-examples: .venv/dev sdk $(DEPLOY)/node_modules/.ready $(DEPLOY_PYTHON)/.ready dist/sandbox-agent-linux-x64 ## Check and run the examples for Docker, E2B, Daytona, Vercel and Cloudflare (a provider needs its key; otherwise a stand-in)
 	rm -rf $(DEPLOY)/node_modules/sandbox-agentd/dist $(DEPLOY)/node_modules/sandbox-agentd/src
 	cp -r $(SDK)/dist $(SDK)/src $(SDK)/package.json $(DEPLOY)/node_modules/sandbox-agentd/
+	$(BIN)/python -m tests.images.builder slim
 	cd $(DEPLOY) && npm run --silent check && npm test --silent
 	$(BIN)/mypy --python-executable $(DEPLOY_PYTHON)/bin/python src/sandbox_agent/providers $(DEPLOY)/*/main.py $(DEPLOY)/*/stand_in.py
 	PYTHONPATH=$$(echo $(DEPLOY_PYTHON)/lib/python*/site-packages) $(BIN)/python -m pytest $(DEPLOY) -n 2 $(ARGS)

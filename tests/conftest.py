@@ -48,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto` uses one worker more than there are cores: tests spend much of their time waiting."""
-    return (os.cpu_count() or 1) + 1
+    """`-n auto` uses two workers more than there are cores: tests spend much of their time waiting."""
+    return (os.cpu_count() or 1) + 2
 
 
 SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools")

@@ -170,9 +170,9 @@ class Copy:
         return set(re.findall(r"^(?:FAILED|ERROR) .*::(\w+)", run.stdout, re.MULTILINE))
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    copy = Copy(tmp_path / "copy")
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    copy = Copy(tmp_path_factory.mktemp("project"))
     copy.add_toy()
     written = copy.run("python", "-m", "tools.gen")
     assert written.returncode == 0, written.stderr

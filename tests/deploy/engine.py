@@ -18,13 +18,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from tests.fleet.engine import JSON, Container, StandIn, WireContainer, serving
+from tests.fleet.engine import JSON, Container, StandIn, WireContainer, serving, unpacked
+
+from sandbox_agent.private_files import write_private
 
 Program = subprocess.Popen[bytes]
 PORT = "2468/tcp"
 
 
 class RunningEngine(StandIn):
+    runs = "the checkout"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(0)
         self._folder = folder
@@ -52,7 +56,7 @@ class RunningEngine(StandIn):
                 self._end(name, 0)
                 shutil.rmtree(self._root(name), ignore_errors=True)
             case "PUT", ["archive"]:
-                self._unpack(name, query["path"], body)
+                self.unpack(self._root(name), unpacked(body, query["path"]))
                 return 200, None
             case "GET", ["archive"]:
                 return self._packed(name, query["path"])
@@ -80,13 +84,17 @@ class RunningEngine(StandIn):
             self._ports[name] = int(free.getsockname()[1])
         places = self._places(name)
         for mount in spec.host_config.mounts:
-            if mount.type == "volume":
-                places[mount.target].mkdir(parents=True, exist_ok=True)
+            if not places[mount.target].is_dir():
+                self.fill(places[mount.target], mount.target)
         env = dict(text.split("=", 1) for text in spec.env)
         env |= {"SANDBOX_AGENT_HOST": "127.0.0.1", "SANDBOX_AGENT_PORT": str(self._ports[name])}
         self._root(name).mkdir(parents=True, exist_ok=True)
         with (self._root(name) / "output").open("ab") as output:
             self._programs[name] = self.launch(spec, env, places, output)
+
+    def fill(self, volume: Path, place: str) -> None:
+        """Make the folder of a new volume, with what the image has at its place."""
+        volume.mkdir(parents=True)
 
     def launch(
         self,
@@ -109,12 +117,16 @@ class RunningEngine(StandIn):
         program = self._programs.pop(name, None)
         if program is None:
             return
-        program.terminate() if seconds else program.kill()
+        self.terminate(program) if seconds else program.kill()
         try:
             program.wait(seconds or None)
         except subprocess.TimeoutExpired:
             program.kill()
             program.wait()
+
+    def terminate(self, program: Program) -> None:
+        """Send SIGTERM to the container's first process."""
+        program.terminate()
 
     def _root(self, name: str) -> Path:
         return self._folder / "containers" / name
@@ -123,17 +135,13 @@ class RunningEngine(StandIn):
         """Where the mounted paths of a container are, and the one that archives are unpacked to."""
         places = {"/run/sandbox-agent": self._root(name) / "run" / "sandbox-agent"}
         for mount in self.containers[name].spec.host_config.mounts:
-            is_volume = mount.type == "volume"
-            places[mount.target] = (
-                self._folder / "volumes" / mount.source if is_volume else Path(mount.source)
-            )
+            places[mount.target] = self._folder / "volumes" / mount.source
         return places
 
-    def _unpack(self, name: str, path: str, body: bytes) -> None:
-        with tarfile.open(fileobj=io.BytesIO(body)) as archive:
-            for entry in archive:
-                assert (entry.uid, entry.mode & 0o077) == (1000, 0), "only the image's user may read it"
-            archive.extractall(self._root(name) / path.lstrip("/"), filter="data")
+    def unpack(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        """Write files, by their paths in the container, below a folder. Only the image's user may read them."""
+        for path, content in files.items():
+            write_private(folder / path.lstrip("/"), content)
 
     def _packed(self, name: str, path: str) -> tuple[int, object]:
         file = Path(_translated([path], self._places(name))[0])
@@ -163,14 +171,14 @@ def _framed(output: bytes) -> bytes:
     return struct.pack(">BxxxL", 2, len(output)) + output
 
 
-def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        stand_in = RunningEngine(Path(folder))
-        with serving(stand_in, Path(sys.argv[1])):
-            print("ready", flush=True)
-            sys.stdin.read()
-        stand_in.close()
+def serve(stand_in: RunningEngine, socket: Path) -> None:
+    """Serve a socket until the input of this program ends. The first line of the output says what the containers run."""
+    with serving(stand_in, socket):
+        print(stand_in.runs, flush=True)
+        sys.stdin.read()
+    stand_in.close()
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as home:
+        serve(RunningEngine(Path(home)), Path(sys.argv[1]))

@@ -6,10 +6,12 @@ name. A running container answers with the address that the test gives it.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import secrets
 import socketserver
+import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +30,6 @@ class WireMount(Struct, rename="pascal", forbid_unknown_fields=True):
     type: str
     source: str
     target: str
-    read_only: bool = False
 
 
 class WireHostConfig(Struct, rename="pascal", forbid_unknown_fields=True):
@@ -55,6 +56,8 @@ class Container(Struct):
     spec: WireContainer
     status: str = "created"
     exit_code: int = 0
+    files: dict[str, bytes] = {}
+    """What was unpacked into it, by path."""
 
 
 class StandIn:
@@ -111,11 +114,8 @@ class StandIn:
         if name in self.containers:
             return 409, {"message": f'Conflict. The container name "/{name}" is already in use'}
         for mount in spec.host_config.mounts:
-            if mount.type == "bind":
-                assert Path(mount.source).is_file()
-            else:
-                assert mount.type == "volume"
-                assert mount.source in self.volumes
+            assert mount.type == "volume"
+            assert mount.source in self.volumes
         self.containers[name] = Container(secrets.token_hex(32), spec)
         return 201, {"Id": self.containers[name].id, "Warnings": []}
 
@@ -132,6 +132,9 @@ class StandIn:
             case "POST", ["start"]:
                 container.status = "running"
                 return (304 if was == "running" else 204), None
+            case "PUT", ["archive"]:
+                container.files |= unpacked(body, query["path"])
+                return 200, None
             case "POST", ["stop"]:
                 assert int(query["t"]) > 0
                 container.status = "exited"
@@ -179,6 +182,17 @@ class StandIn:
             "Config": {"Labels": container.spec.labels},
             "NetworkSettings": {"Ports": {"2468/tcp": bound} if running else {}, "IPAddress": ""},
         }
+
+
+def unpacked(archive: bytes, folder: str) -> dict[str, bytes]:
+    """The files of an archive by path; each must be for the image's user only."""
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        for entry in opened:
+            assert (entry.uid, entry.gid, entry.mode & 0o077) == (1000, 1000, 0), entry.name
+            if content := opened.extractfile(entry):
+                files[f"{folder}/{entry.name}"] = content.read()
+    return files
 
 
 def _volume(name: str, labels: dict[str, str]) -> JSON:

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.fleet.engine import StandIn, WireContainer, engine
+from tests.fleet.engine import Container, StandIn, engine
 
 from sandbox_agent.errors import InvalidRequest, Unavailable
 from sandbox_agent.providers import Sandbox, SandboxSpec
+from sandbox_agent.providers import docker as providers_docker
 from sandbox_agent.providers.docker import DockerProvider
 from sandbox_agent.providers.engine import Engine
 
@@ -52,7 +53,7 @@ def test_a_sandbox_is_a_container_with_volumes_that_outlive_it(docker: StandIn, 
         async with provided(tmp_path) as provider:
             assert await provider.start(spec(tmp_path)) == RUNNING
             assert await provider.start(spec(tmp_path)) == RUNNING
-            assert_private(docker.containers[CONTAINER].spec, tmp_path)
+            assert_private(docker.containers[CONTAINER])
             await provider.stop("one")
             assert docker.containers == {}
         # Another program finds it again, and one of another fleet does not.
@@ -65,8 +66,9 @@ def test_a_sandbox_is_a_container_with_volumes_that_outlive_it(docker: StandIn, 
     asyncio.run(story())
 
 
-def assert_private(created: WireContainer, folder: Path) -> None:
+def assert_private(container: Container) -> None:
     """Only this machine reaches it, and its secrets are files, which no list of containers shows."""
+    created = container.spec
     assert created.cmd == [
         *("server", "--node-name", "one", "--drain-seconds", "30"),
         *("--token-file", "/run/sandbox-agent/token"),
@@ -75,13 +77,13 @@ def assert_private(created: WireContainer, folder: Path) -> None:
     assert created.labels == {"sandbox-agent.fleet": "team", "sandbox-agent.node": "one"}
     assert created.host_config.port_bindings == {"2468/tcp": [{"HostIp": "127.0.0.1", "HostPort": ""}]}
     assert created.host_config.network_mode == "db"
-    mounts = [(mount.source, mount.target, mount.read_only) for mount in created.host_config.mounts]
-    assert mounts == [
-        (VOLUMES[0], "/data", False),
-        (VOLUMES[1], "/workspace", False),
-        (str(folder / "token"), "/run/sandbox-agent/token", True),
-        (str(folder / "url"), "/run/sandbox-agent/database-url", True),
-    ]
+    mounts = [(mount.source, mount.target) for mount in created.host_config.mounts]
+    assert mounts == [(VOLUMES[0], "/data"), (VOLUMES[1], "/workspace")]
+    secret = SECRET.encode()
+    assert container.files == {
+        "/run/sandbox-agent/token": secret,
+        "/run/sandbox-agent/database-url": secret,
+    }
     assert SECRET not in repr(created)
 
 
@@ -97,11 +99,24 @@ def test_a_container_that_has_ended_is_dead_and_replaced_with_its_volumes(
             assert await provider.start(spec(tmp_path)) == RUNNING
             assert docker.containers[CONTAINER].id != first
             assert sorted(docker.volumes) == VOLUMES
-            # A program that died between creating and starting one has not lost it.
-            docker.containers[CONTAINER].status = "created"
-            second = docker.containers[CONTAINER].id
+
+    asyncio.run(story())
+
+
+def test_a_container_whose_program_died_before_it_started_it_is_replaced(
+    docker: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(providers_docker, "ABANDONED_SECONDS", 0.3)
+
+    async def story() -> None:
+        async with provided(tmp_path) as provider:
+            await provider.start(spec(tmp_path))
+            # It may lack its secrets, so nobody else starts it.
+            docker.containers[CONTAINER] = Container("abandoned", docker.containers[CONTAINER].spec)
             assert await provider.start(spec(tmp_path)) == RUNNING
-            assert docker.containers[CONTAINER].id == second
+        assert docker.containers[CONTAINER].id != "abandoned"
+        assert docker.containers[CONTAINER].files
+        assert docker.asked.count(f"POST containers/{CONTAINER}/start") == 2
 
     asyncio.run(story())
 

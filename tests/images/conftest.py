@@ -1,15 +1,15 @@
-"""The image of the Dockerfile, built here and run without a container engine. Started by `make image-test`."""
+"""The images of the Dockerfile, built here and run without a container engine. Started by `make image-test`."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Iterator
 
 import pytest
 
-from .image import Builder, Image
+from .builder import Builder, why_not
+from .image import Image
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,12 +21,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def builder() -> Builder:
-    missing = [program for program in ("buildah", "debootstrap", "unshare") if shutil.which(program) is None]
-    if missing or os.geteuid() != 0:
-        why = f"THE IMAGE IS NOT TESTED: it needs {', '.join(missing) or 'to run as root'}"
+    if why := why_not():
+        told = f"THE IMAGES ARE NOT TESTED: {why}"
         if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
+            pytest.fail(told)
+        pytest.skip(told)
     return Builder()
 
 
@@ -39,6 +38,12 @@ def slim(builder: Builder) -> Iterator[Image]:
 @pytest.fixture(scope="session")
 def with_agents(builder: Builder) -> Iterator[Image]:
     with builder.image("agents") as image:
+        yield image
+
+
+@pytest.fixture(scope="session")
+def with_desktop(builder: Builder) -> Iterator[Image]:
+    with builder.image("desktop") as image:
         yield image
 
 

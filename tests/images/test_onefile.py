@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .image import ROOT, Builder, Container, Image, run_claude
+from .builder import ROOT, Builder
+from .container import Container, container_for, started
+from .image import Image
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +21,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if built := os.environ.get("SINGLE_FILE"):
         return Path(built).resolve()
     file = tmp_path_factory.mktemp("dist") / "sandbox-agent-linux-x64"
-    subprocess.run(
-        [sys.executable, "-m", "tools.onefile", "--output", file], cwd=ROOT, check=True, capture_output=True
+    made = subprocess.run(
+        [sys.executable, "-m", "tools.onefile", "--output", file], cwd=ROOT, capture_output=True, text=True
     )
+    assert made.returncode == 0, made.stderr[-3000:]
     return file
 
 
@@ -36,15 +39,13 @@ def test_there_is_no_python_on_the_machine(bare: Image) -> None:
 
 
 def test_it_serves_a_session(bare: Image, tmp_path: Path, port: int) -> None:
-    container = Container(bare, tmp_path, port)
-    container.start()
-    try:
+    with started(Container(bare, tmp_path, port)) as container:
         assert container.check(bare.health) == 0
-        container.call("POST", "/v1/sessions/s", {"agent": "mock", "directory": "/workspace"})
-        assert container.turn("s", "hello")[-1]["data"]["metadata"]["stop_reason"] == "end_turn"
-    finally:
-        container.stop()
+        container.create("s", "mock")
+        assert container.ends_well("s")
 
 
 def test_a_real_agent_works(bare: Image, tmp_path: Path, port: int) -> None:
-    assert run_claude(bare, tmp_path, port) == "end_turn"
+    with container_for("claude", bare, tmp_path, port) as container:
+        container.create("real", "claude", permissionMode="bypass")
+        assert container.ends_well("real")

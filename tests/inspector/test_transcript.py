@@ -70,7 +70,7 @@ def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, clien
     window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
     window.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     expect(to_end).to_be_hidden()
-    window.log.evaluate("box => box.scrollTop -= box.clientHeight / 4")
+    window.log.evaluate("box => { box.scrollTop = 0; }")
     to_end.click()
     expect(to_end).to_be_hidden()
     comes_to_the_end(window)

@@ -16,7 +16,7 @@ from sandbox_agent.testing.scripted_model import ScriptedModel
 
 from .client import DEADLINE, DaemonProcess
 from .live import HELLO, REAL, Live
-from .tried import REGISTERED, TRIED, cannot_run, chosen
+from .tried import REGISTERED, TRIED, cannot_run, representatives
 
 TEE = Path(__file__).parents[1] / "doors" / "acp" / "tee.py"
 
@@ -24,12 +24,16 @@ TEE = Path(__file__).parents[1] / "doors" / "acp" / "tee.py"
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 
-@pytest.fixture(params=REGISTERED)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    metafunc.parametrize(
+        "live", representatives(metafunc.config.getoption("--agent"), REGISTERED), indirect=True
+    )
+
+
+@pytest.fixture
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Live:
     if REAL:
         pytest.skip("the texts are scripted")
-    if request.param not in chosen(request.config.getoption("--agent"), "text"):
-        pytest.skip("--agent names others")
     if why := cannot_run(request.param):
         request.node.user_properties += [("agent", request.param), ("left_out", why)]
         pytest.skip("the agent is not installed")

@@ -16,14 +16,17 @@ from sandbox_agent.testing import agent_cache
 from sandbox_agent.testing.offline import offline_environment
 from sandbox_agent.testing.scripted_model import ScriptedModel
 
-from .tried import cannot_run
+from .tried import cannot_run, representatives
 
 pytestmark = pytest.mark.live
 
 CARRIED = ("claude", "codex", "pi", "opencode")
 
 
-@pytest.mark.parametrize("name", CARRIED)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    metafunc.parametrize("name", representatives(metafunc.config.getoption("--agent"), CARRIED))
+
+
 def test_a_replacement_resumes_what_the_agent_said_before(
     name: str, request: pytest.FixtureRequest, scripted_model: ScriptedModel, tmp_path: Path
 ) -> None:

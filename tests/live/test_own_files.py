@@ -75,9 +75,9 @@ def test_the_users_own_files_are_unchanged(live: Live, tmp_path: Path) -> None:
         (home / path).write_text(text)
         (home / path).chmod(0o600)
     own = _contents(home)
-    _use(live, env, tmp_path / "earlier")
-    for path in COMPLETES.get(live.agent.name, ()):
-        own[path] = _contents(home)[path]
+    if completed := COMPLETES.get(live.agent.name):
+        _use(live, env, tmp_path / "earlier")
+        own.update({path: _contents(home)[path] for path in completed})
     (workspace / "code.py").write_text("print('hello')\n")
     _git(workspace, "init")
     _git(workspace, "add", ".")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -139,6 +139,11 @@ def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
         return [name for name in TRIED if _is_sampled(name, feature)]
     named = {name for choice in choices for name in CHOICES[choice]}
     return [name for name in TRIED if name in named]
+
+
+def representatives(choices: Iterable[str] | None, names: Sequence[str]) -> list[str]:
+    """The agents to test something on that is our own work: those that `--agent` names, else the first."""
+    return list(names[:1]) if choices is None else [name for name in names if name in chosen(choices, "text")]
 
 
 def _is_sampled(name: str, feature: str) -> bool:

@@ -14,28 +14,39 @@ VERSION = "97.98.99"
 
 
 class Release:
-    """A dry run of a release: its output, and what it left."""
+    """A release in a repository of its own: its output, and what it left."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.dist = root, root / "dist"
         self.git("init", "--quiet")
+        self.git("config", "user.name", "tests")
+        self.git("config", "user.email", "tests@localhost")
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "everything")
+        self.dry_output = self._make("--dry-run --only python")
+        self.left_by_dry_run = self._state()
+        self.output = self._make("")
+
+    def _make(self, flags: str) -> str:
         ended = subprocess.run(
-            ["make", "release", f"VERSION={VERSION}", "ARGS=--dry-run --skip-checks"],
-            cwd=root,
+            ["make", "release", f"VERSION={VERSION}", f"ARGS=--skip-checks {flags}"],
+            cwd=self.root,
             # The environment knows the package of the other checkout.
-            env={**os.environ, "PYTHONPATH": str(root / "src")},
+            env={**os.environ, "PYTHONPATH": str(self.root / "src")},
             capture_output=True,
             text=True,
         )
         assert ended.returncode == 0, ended.stderr[-3000:]
-        self.output = ended.stdout
+        return ended.stdout
+
+    def _state(self) -> tuple[str, str, list[str]]:
+        """Changes, tags, and subjects of commits."""
+        commits = self.git("log", "--format=%s").splitlines()
+        return self.git("status", "--porcelain"), self.git("tag"), commits
 
     def git(self, *words: str) -> str:
-        me = ("-c", "user.name=tests", "-c", "user.email=tests@localhost")
         return subprocess.run(
-            ["git", *me, *words], cwd=self.root, check=True, capture_output=True, text=True
+            ["git", *words], cwd=self.root, check=True, capture_output=True, text=True
         ).stdout
 
     def file(self, pattern: str) -> Path:

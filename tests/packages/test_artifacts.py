@@ -11,6 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tools.release import unreleased
+
+from tools import versions
 
 from ..daemons import Daemon, running
 from .conftest import ROOT, VERSION, Release
@@ -51,10 +54,12 @@ def serves(program: Path, folder: Path, env: dict[str, str] | None = None) -> No
 # -- the release ----------------------------------------------------------------------------------
 
 
-def test_a_dry_run_builds_everything_and_leaves_the_repository_as_it_was(release: Release) -> None:
-    assert release.git("status", "--porcelain") == ""
-    assert release.git("tag") == ""
-    assert len(release.git("log", "--format=%h").split()) == 1
+def test_a_dry_run_leaves_the_repository_as_it_was(release: Release) -> None:
+    assert release.left_by_dry_run == ("", "", ["everything"])
+    assert release.dry_output.endswith("dry run: nothing was committed or tagged\n")
+
+
+def test_a_release_builds_everything(release: Release) -> None:
     assert {file.name for file in release.dist.iterdir()} >= {
         f"sandbox_agentd-{VERSION}-py3-none-any.whl",
         f"sandbox_agentd-{VERSION}.tar.gz",
@@ -65,8 +70,20 @@ def test_a_dry_run_builds_everything_and_leaves_the_repository_as_it_was(release
         f"sandbox-agentd-react-{VERSION}.tgz",
         "SHA256SUMS",
     }
-    assert release.output.startswith(f"{VERSION}\n\n### ") or f"\n{VERSION}\n\n### " in release.output
-    assert release.output.endswith("dry run: nothing was committed or tagged\n")
+    assert f"tagged v{VERSION}" in release.output
+
+
+def test_a_release_is_a_commit_with_a_tag_that_says_what_is_new(release: Release) -> None:
+    assert release.git("status", "--porcelain") == ""
+    assert release.git("log", "--format=%s").splitlines() == [f"release: {VERSION}", "everything"]
+    assert release.git("rev-parse", f"v{VERSION}^{{commit}}") == release.git("rev-parse", "HEAD")
+    assert {version for _, version in versions.named(release.root)} == {VERSION}
+    told = release.git("tag", "--list", "--format=%(contents)", f"v{VERSION}").strip()
+    assert told == f"{VERSION}\n\n{unreleased((ROOT / 'CHANGELOG.md').read_text())}"
+    assert told in release.output
+    changelog = (release.root / "CHANGELOG.md").read_text()
+    assert unreleased(changelog) == ""
+    assert f"\n## [{VERSION}] - " in changelog
 
 
 def test_the_checksums_cover_every_file(release: Release) -> None:

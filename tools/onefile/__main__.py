@@ -26,7 +26,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bundle = freeze(Path(folder))
         write(bundle, output, Path(folder) / "payload.tar.gz")
-    print(f"{output.relative_to(Path.cwd())}: {output.stat().st_size / 1e6:.0f} MB")
+    print(f"{os.path.relpath(output)}: {output.stat().st_size / 1e6:.0f} MB")
 
 
 def freeze(work: Path) -> Path:

@@ -25,6 +25,14 @@ describe.skipIf(DOCKER_HOST)("on a stand-in", () => {
     expect(await left(engine.socket)).toEqual({ containers: [], volumes: null });
   });
 
+  test("a container runs the daemon of the image, as its user", async (context) => {
+    if (!engine.runsImage) context.skip("this machine cannot build the image");
+    await using client = await SandboxAgent.start({ sandbox: docker({ socket: engine.socket }) });
+    const ran = await client.processes.run({ command: "sh", args: ["-c", "id -u; command -v sandbox-agent; touch /etc/x"] });
+    expect(ran.stdout.split("\n")).toEqual(["1000", "/opt/sandbox-agent/bin/sandbox-agent", ""]);
+    expect(ran.stderr).toContain("Read-only file system");
+  });
+
   test("a container is found while it runs, with the same token, which the engine does not tell", async () => {
     const options = { sandbox: docker({ socket: engine.socket }), name: "shared" };
     const [first, second] = await Promise.all([SandboxAgent.start(options), SandboxAgent.start(options)]);

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from examples.deploy.docker.main import main
 from examples.deploy.machine import CONVERSATION
-from tests.deploy.engine import RunningEngine
+from tests.deploy.image_engine import engine
 from tests.fleet.engine import serving
 
 from sandbox_agent.providers import DockerProvider
@@ -22,9 +22,9 @@ def test_the_conversation_goes_on_after_a_stop_and_nothing_is_left(
     else:
         monkeypatch.setenv("SANDBOX_AGENT_DATA_DIR", str(tmp_path / "own"))
         monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path / 'docker.sock'}")
-        engine = RunningEngine(tmp_path / "engine")
-        with serving(engine, tmp_path / "docker.sock"):
-            main(DockerProvider(), "mock")
-        engine.close()
-        assert (engine.containers, engine.volumes) == ({}, {})
+        with engine(tmp_path / "engine") as stand_in:
+            with serving(stand_in, tmp_path / "docker.sock"):
+                main(DockerProvider(), "mock")
+            stand_in.close()
+            assert (stand_in.containers, stand_in.volumes) == ({}, {})
     assert capsys.readouterr().out.splitlines() == CONVERSATION

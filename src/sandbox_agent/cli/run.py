@@ -71,26 +71,19 @@ def _check_attachments(args: argparse.Namespace) -> None:
 
 
 def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace) -> Any:
-    """Send the prompt. If that fails, delete a session that was created for it."""
+    """Send the prompt. If it is refused, delete a session that was created for it. Without an answer, the turn may be running."""
     try:
         files = [attachment(path, session.id, remote.upload) for path in args.attachments or ()]
-        return _post(remote, session_path(session.id, "messages"), prompt, files)
-    except (CommandFailed, UnicodeEncodeError):
+        return remote.post(session_path(session.id, "messages"), {"message": prompt, "attachments": files})
+    except (ProblemAnswered, WrongUsage, UnicodeEncodeError) as error:
         if session.is_new:
             with contextlib.suppress(CommandFailed):
                 remote.send(call("DELETE", session_path(session.id)))
+        if isinstance(error, ProblemAnswered) and error.status == TOO_LARGE:
+            raise CommandFailed(
+                f"the prompt is too long ({error}): save it to a file and use --attach"
+            ) from None
         raise
-
-
-def _post(remote: Remote, path: str, prompt: str, files: list[dict[str, Any]]) -> Any:
-    try:
-        return remote.post(path, {"message": prompt, "attachments": files})
-    except ProblemAnswered as problem:
-        if problem.status != TOO_LARGE:
-            raise
-        raise CommandFailed(
-            f"the prompt is too long ({problem}): save it to a file and use --attach"
-        ) from None
 
 
 def _why_queued(remote: Remote, session_id: str) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import posixpath
 import tarfile
 import time
+from collections.abc import Mapping
 
 from ..errors import InvalidRequest, Unavailable
 from .engine import Container, ContainerSpec, Engine, EngineRefused, HostConfig, Mount
@@ -21,7 +23,11 @@ PORT = "2468/tcp"
 SECRETS = "/run/sandbox-agent"
 HOME, WORKSPACE = "/data", "/workspace"
 """Where the image keeps what must outlive a container: the daemon's data with the agents' conversations, and the workspace."""
+USER = 1000
+"""The user of the image."""
 POLL_SECONDS = 0.1
+ABANDONED_SECONDS = 10.0
+"""Another program that has created a container starts it at once; if it does not, that program is gone."""
 
 
 class DockerProvider:
@@ -41,6 +47,7 @@ class DockerProvider:
     async def start(self, spec: SandboxSpec) -> Sandbox:
         name = self._container_name(spec.name)
         deadline = time.monotonic() + START_SECONDS
+        abandoned: float | None = None
         while time.monotonic() < deadline:
             found = await self._engine.container(name)
             if found is None:
@@ -49,7 +56,10 @@ class DockerProvider:
             elif found.state.status == "running":
                 return _reachable(_sandbox(spec.name, found))
             elif found.state.status == "created":
-                await self._engine.start(name)
+                # It may not have its secrets yet, and only its creator knows.
+                abandoned = abandoned or time.monotonic() + ABANDONED_SECONDS
+                if time.monotonic() > abandoned:
+                    await self._engine.delete(name)
             else:
                 await self._engine.delete(name)
             await asyncio.sleep(POLL_SECONDS)
@@ -59,27 +69,23 @@ class DockerProvider:
         for volume in self._volume_names(spec.name):
             await self._engine.create_volume(volume, self._labels(spec.name))
         try:
-            await self._engine.create(name, self._container(spec))
+            if not await self._engine.create(name, self._container(spec)):
+                return
         except EngineRefused as refused:
             if refused.code == 404:
                 raise InvalidRequest(
                     f"docker has no image {self._image}: build or pull it, or name another"
                 ) from None
             raise
+        await self._engine.put(name, posixpath.dirname(SECRETS), _packed(_secrets(spec)))
+        await self._engine.start(name)
 
     def _container(self, spec: SandboxSpec) -> ContainerSpec:
         home, work = self._volume_names(spec.name)
         mounts = [Mount("volume", home, HOME), Mount("volume", work, WORKSPACE)]
         flags = ["--node-name", spec.name, "--drain-seconds", str(DRAIN_SECONDS)]
-        files = {
-            "token": spec.token_file,
-            "database-url": spec.database_url_file,
-            "secrets-key": spec.secrets_key_file,
-        }
-        for file, path in files.items():
-            if path is not None:
-                mounts.append(Mount("bind", str(path.absolute()), f"{SECRETS}/{file}", read_only=True))
-                flags += [f"--{file}-file", f"{SECRETS}/{file}"]
+        for file in _secrets(spec):
+            flags += [f"--{file}-file", f"{SECRETS}/{file}"]
         return ContainerSpec(
             image=self._image,
             cmd=["server", *flags, *spec.flags],
@@ -152,6 +158,30 @@ def _sandbox(name: str, container: Container) -> Sandbox:
     if container.state.status != "running" or not published:
         return Sandbox(name, "dead")
     return Sandbox(name, "running", f"http://127.0.0.1:{published[0].host_port}")
+
+
+def _secrets(spec: SandboxSpec) -> dict[str, bytes]:
+    """Files that the daemon reads. They are copied into the container, because its user need not be able to read ours."""
+    files = {
+        "token": spec.token_file,
+        "database-url": spec.database_url_file,
+        "secrets-key": spec.secrets_key_file,
+    }
+    return {file: path.read_bytes() for file, path in files.items() if path is not None}
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    """An archive with the folder of the secrets, which only the image's user can read."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as opened:
+        folder = tarfile.TarInfo(posixpath.basename(SECRETS))
+        folder.type, folder.mode, folder.uid, folder.gid = tarfile.DIRTYPE, 0o700, USER, USER
+        opened.addfile(folder)
+        for name, content in files.items():
+            file = tarfile.TarInfo(f"{folder.name}/{name}")
+            file.size, file.mode, file.uid, file.gid = len(content), 0o400, USER, USER
+            opened.addfile(file, io.BytesIO(content))
+    return archive.getvalue()
 
 
 def _first_file(archive: bytes) -> str:

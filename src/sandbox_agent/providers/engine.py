@@ -58,7 +58,6 @@ class Mount(Struct, frozen=True, rename="pascal"):
     type: str
     source: str
     target: str
-    read_only: bool = False
 
 
 class HostConfig(Struct, frozen=True, rename="pascal"):
@@ -145,6 +144,10 @@ class Engine:
     async def delete(self, name: str) -> None:
         await self._unless_gone("DELETE", f"/containers/{quote(name)}", {"force": "true"})
 
+    async def put(self, name: str, folder: str, archive: bytes) -> None:
+        """Unpack a tar archive into a folder of a container."""
+        await self._ask("PUT", f"/containers/{quote(name)}/archive", query={"path": folder}, body=archive)
+
     async def archive(self, name: str, path: str) -> bytes:
         """A file of a container, in a tar archive."""
         return await self._ask("GET", f"/containers/{quote(name)}/archive", query={"path": path})
@@ -195,11 +198,13 @@ class Engine:
         path: str,
         *,
         query: dict[str, str] | None = None,
-        body: Struct | None = None,
+        body: Struct | bytes | None = None,
         seconds: float = ASK_SECONDS,
     ) -> bytes:
-        headers = {"content-type": "application/json"} if body is not None else {}
-        content = msgspec.json.encode(body) if body is not None else None
+        """`body` is sent as JSON, or as a tar archive."""
+        kind = "application/x-tar" if isinstance(body, bytes) else "application/json"
+        headers = {"content-type": kind} if body is not None else {}
+        content = msgspec.json.encode(body) if isinstance(body, Struct) else body
         try:
             answer = await self._http().request(
                 method, API + path, params=query, content=content, headers=headers, timeout=seconds
