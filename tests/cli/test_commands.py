@@ -530,6 +530,19 @@ def test_a_tried_rule_is_shown_with_every_part_of_the_request(cli: Cli) -> None:
     ]
 
 
+@pytest.mark.parametrize("words", [("acp", "--agent", "mock"), ("mcp",)])
+def test_a_protocol_without_input_ends_at_once(words: tuple[str, ...], environ: dict[str, str]) -> None:
+    done = subprocess.run(
+        command(*words),
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_acp_needs_pipes(environ: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "out").open("w") as out:
         done = subprocess.run(

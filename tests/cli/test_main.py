@@ -199,6 +199,17 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.parametrize("words", [[], ["run"], ["sessions", "create"]])
+def test_help_is_also_a_word(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for asked in ([*words, "--help"], ["help", *words]):
+        with pytest.raises(SystemExit) as ended:
+            main(asked)
+        shown.append((ended.value.code, capsys.readouterr().out))
+    assert shown[0] == shown[1]
+    assert shown[0][0] == 0
+
+
 def test_help_loads_nothing_heavy() -> None:
     heavy = {
         "msgspec",

@@ -127,6 +127,53 @@ def test_a_path_is_one_line_from_home_and_cut_in_the_middle(
     ]
 
 
+@pytest.mark.parametrize(
+    ("width", "lines", "left_out"),
+    [
+        (
+            80,
+            [
+                "session id  title             updated at        directory",
+                "ses_123456  A readable title  2026-01-02 03:04  /a/path/that/is/cut",
+            ],
+            "",
+        ),
+        (
+            44,
+            [
+                "session id  title             updated at",
+                "ses_123456  A readable title  2026-01-02",
+                "                              03:04",
+            ],
+            "directory",
+        ),
+        (25, ["session id  title", "ses_123456  A readable", "            title"], "updated at, directory"),
+        (8, ["session", "id", "ses_1234", "56"], "title, updated at, directory"),
+    ],
+)
+def test_a_narrow_terminal_shows_the_first_columns_with_whole_words(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    lines: list[str],
+    left_out: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    row = {
+        "sessionId": "ses_123456",
+        "title": "A readable title",
+        "updatedAt": "2026-01-02T03:04:05.000Z",
+        "directory": "/a/path/that/is/cut",
+    }
+    print_rows(tuple(row), [row], empty="none")
+    shown = capsys.readouterr()
+    table = re.sub(r"\x1b\[[\d;]*m", "", shown.out)
+    assert [line.rstrip() for line in table.splitlines()] == lines
+    assert shown.err == (f"the terminal is too narrow for: {left_out}\n" if left_out else "")
+
+
 def test_a_table_in_a_pipe_is_neither_cut_nor_broken(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,14 @@ def test_the_wheel_carries_the_page(tmp_path: Path) -> None:
     copy = tmp_path / "checkout"
     shutil.copytree(CHECKOUT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "tools").mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore", "tools/build_page.py"):
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        ".gitignore",
+        "tools/build_backend.py",
+        "tools/build_page.py",
+    ):
         shutil.copy(CHECKOUT / name, copy / name)
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path), folder=copy)
     [wheel] = tmp_path.glob("*.whl")

@@ -24,7 +24,14 @@ def checkout(tmp_path: Path) -> Path:
         ignored = shutil.ignore_patterns("ui", "node_modules", "__pycache__", "images")
         shutil.copytree(ROOT / name, tmp_path / "checkout" / name, ignore=ignored)
     (tmp_path / "checkout" / "tools").mkdir()
-    for name in ("tools/build_page.py", "pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+    for name in (
+        "tools/build_backend.py",
+        "tools/build_page.py",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        ".gitignore",
+    ):
         shutil.copy(ROOT / name, tmp_path / "checkout" / name)
     return tmp_path / "checkout"
 
@@ -69,6 +76,26 @@ def test_what_is_built_holds_the_page_and_an_sdist_builds_without_node(
     assert again.returncode == 0, again.stderr
     (wheel,) = (unpacked / "dist").glob("*.whl")
     assert PAGE in zipfile.ZipFile(wheel).namelist()
+
+
+def test_pip_builds_the_same_wheel(checkout: Path, tmp_path: Path) -> None:
+    with_page(checkout)
+    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        *offline,
+        "--wheel-dir",
+        str(tmp_path / "pip"),
+        str(checkout),
+    ]
+    subprocess.run(pip, check=True, capture_output=True)
+    assert build(checkout, "wheel").returncode == 0
+    (ours,), (theirs,) = (checkout / "dist").glob("*.whl"), (tmp_path / "pip").glob("*.whl")
+    assert PAGE in zipfile.ZipFile(theirs).namelist()
+    assert zipfile.ZipFile(theirs).namelist() == zipfile.ZipFile(ours).namelist()
 
 
 def test_a_page_older_than_its_sources_is_built_again(checkout: Path) -> None:

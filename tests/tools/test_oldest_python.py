@@ -8,6 +8,7 @@ import re
 import site
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,33 @@ def test_an_older_python_is_refused_by_make_with_the_version_that_is_needed(tmp_
     assert made.returncode != 0
     assert f"sandbox-agent needs Python {OLDEST} or newer" in made.stderr
     assert "choose another with PYTHON=" in made.stderr
+
+
+def test_an_older_python_is_refused_by_pip_before_anything_is_downloaded(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import collections, sys\n"
+        "version = collections.namedtuple('version', 'major minor micro releaselevel serial')\n"
+        "sys.version_info = version(3, 11, 1, 'final', 0)\n"
+    )
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--no-build-isolation",
+        "--target",
+        str(tmp_path),
+    ]
+    refused = subprocess.run(
+        [*pip, str(ROOT)],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert refused.returncode != 0
+    assert f"sandbox-agent needs Python {OLDEST} or newer" in refused.stderr
+    assert "Collecting" not in refused.stdout
+    # With isolation, this is what would be downloaded first.
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"] == []

@@ -88,6 +88,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not words:
         print(GUIDE)
         raise SystemExit(0)
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
     if _is_bare_server(words):
         words = ["server", *words]
     words, command = _parted(_with_verb(words))

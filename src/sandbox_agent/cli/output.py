@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from .failures import CommandFailed
+from .widths import Need, fit, need
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
-    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-# The columns of lists whose entries have too many fields for a table.
+# The columns of lists whose entries have too many fields for a table. A narrow terminal shows the first ones.
 COLUMNS = {
     "agents": (
         "id",
         "version",
         "testedVersion",
+        "credentialsAvailable",
         "source",
         "size",
         "path",
-        "credentialsAvailable",
         "stability",
     ),
-    "sessions": ("sessionId", "agent", "state", "title", "eventCount", "updatedAt", "directory"),
+    "sessions": ("sessionId", "agent", "state", "title", "updatedAt", "directory", "eventCount"),
     "processes": ("id", "command", "args", "status", "exitCode", "cpuSeconds", "memoryBytes", "cwd"),
     "models": ("id", "name", "variants", "defaultVariant"),
     "modes": ("id", "name", "description"),
@@ -198,12 +198,23 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
         return
     from rich.table import Table
 
+    cells = {name: [_column(name, row.get(name)) for row in found] for name in shown}
+    widths = fit([_need(name, cells[name], first=name == shown[0]) for name in shown], console().width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in shown:
-        table.add_column(heading(name), overflow="fold", no_wrap=name == shown[0])
-    for row in found:
-        table.add_row(*(_column(name, row.get(name)) for name in shown))
+    for name, width in zip(shown, widths, strict=False):
+        table.add_column(heading(name), overflow="fold", width=width)
+    for row in zip(*(cells[name] for name in shown[: len(widths)]), strict=True):
+        table.add_row(*row)
     print_table(table)
+    if left_out := shown[len(widths) :]:
+        say(f"the terminal is too narrow for: {', '.join(map(heading, left_out))}")
+
+
+def _need(name: str, cells: Sequence[str | PathCell], *, first: bool) -> Need:
+    texts = [heading(name), *(str(cell).replace(r"\[", "[") for cell in cells)]
+    # What is broken cannot be copied.
+    is_whole = first or name.lower().endswith("id")
+    return need(texts, least=UNLIMITED if is_whole else PATH_WIDTH if name in PATHS else None)
 
 
 def print_table(table: Table) -> None:
@@ -247,12 +258,6 @@ class PathCell:
 
     def __str__(self) -> str:
         return self._text
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        from rich.measure import Measurement
-
-        width = min(len(self._text), options.max_width)
-        return Measurement(min(width, PATH_WIDTH), width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         from rich.text import Text

@@ -41,6 +41,8 @@ async def open_stdout() -> Stdout:
 
 async def lines_of_stdin() -> AsyncGenerator[bytes, None]:
     """The messages; an empty one stands for a line that was too long."""
+    if os.path.samestat(os.fstat(sys.stdin.fileno()), os.stat(os.devnull)):
+        return  # it has ended, and the event loop cannot watch it
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     try:
