@@ -11,7 +11,7 @@ WORD_WIDTH = 12
 
 
 class Need(NamedTuple):
-    """The widths of a column between which it can be read."""
+    """The least width at which a column can be read, and the most it can use."""
 
     least: int
     most: int
