@@ -132,6 +132,23 @@ def test_images_and_files_are_sent_with_a_prompt(editor: AcpClient, session: str
 
 
 @pytest.mark.door("ACP", "cancel", "queued prompts")
+def test_prompts_run_in_the_order_in_which_they_were_sent(
+    editor: AcpClient, session: str, native: Client
+) -> None:
+    file = {"type": "resource", "resource": {"uri": "file:///srv/notes.md", "text": "a note" * 10_000}}
+    words = {"type": "text", "text": "first"}
+    first = editor.send("session/prompt", {"sessionId": session, "prompt": [words, file]})
+    second = editor.send_prompt(session, "second")
+    turns = [editor.answer(prompt)["stopReason"] for prompt in (first, second)]
+    assert turns == ["end_turn", "end_turn"]
+    said = [
+        event["data"]["item"]["content"][0]["text"]
+        for event in native.events(session)
+        if event["type"] == "item.completed" and event["data"]["item"].get("role") == "user"
+    ]
+    assert said == ["first", "second"]
+
+
 def test_a_cancel_ends_the_turn_and_what_is_queued(editor: AcpClient, session: str) -> None:
     first = editor.send_prompt(session, "slow")
     second = editor.send_prompt(session, "hello")

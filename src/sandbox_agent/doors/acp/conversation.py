@@ -99,6 +99,7 @@ class Conversation:
         self._has_begun = asyncio.Event()
         self._is_live = asyncio.Event()
         self._sending: set[asyncio.Future[None]] = set()
+        self._order = asyncio.Lock()
         self._prompts: dict[str, asyncio.Future[Prompted]] = {}
         self._turn: str | None = None
         self._error: ErrorEvent | None = None
@@ -248,7 +249,8 @@ class Conversation:
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sending.add(sent)
         try:
-            turn = await self._send(read)
+            async with self._order:  # a prompt with files takes longer, and must not come after the next one
+                turn = await self._send(read)
             prompt = self._prompts[turn] = asyncio.get_running_loop().create_future()
             self._updates.mine.add(turn)
         finally:
