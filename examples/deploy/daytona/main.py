@@ -1,4 +1,4 @@
-"""A coding agent in a sandbox of Daytona that is stopped between two prompts."""
+"""A coding agent in a Daytona sandbox that is stopped between two prompts."""
 
 import os
 import sys

@@ -7,12 +7,12 @@ import { CONVERSATION, printedBy } from "../story.js";
 import { main } from "./main.js";
 import { StandIn } from "./stand-in.js";
 
-test.runIf(process.env.DAYTONA_API_KEY)("on Daytona, the conversation goes on after a stop", async () => {
+test.runIf(process.env.DAYTONA_API_KEY)("on Daytona, the conversation continues after a stop", async () => {
   expect(await printedBy(() => main(daytona({ binary: BINARY }), "mock"))).toEqual(CONVERSATION);
 });
 
 describe("on a stand-in", () => {
-  test("the conversation goes on after a stop, through the proxy, and the sandbox is deleted", async () => {
+  test("the conversation continues after a stop, through the proxy, and the sandbox is deleted", async () => {
     const sdk = new StandIn();
     const provider = daytona({ sdk, binary: BINARY, port: await freePort() });
     expect(await printedBy(() => main(provider, "mock"))).toEqual(CONVERSATION);

@@ -1,4 +1,4 @@
-/** A coding agent in a sandbox of Daytona that is stopped between two prompts. */
+/** A coding agent in a Daytona sandbox that is stopped between two prompts. */
 import { pathToFileURL } from "node:url";
 import { SandboxAgent, type SandboxProvider } from "sandbox-agentd";
 import { daytona } from "sandbox-agentd/daytona";

@@ -9,7 +9,7 @@ import { startEngine, type StandIn } from "./stand-in.js";
 
 const { DOCKER_HOST } = process.env;
 
-test.runIf(DOCKER_HOST)("on Docker, the conversation goes on after a stop", async () => {
+test.runIf(DOCKER_HOST)("on Docker, the conversation continues after a stop", async () => {
   expect(await printedBy(() => main(docker(), "mock"))).toEqual(CONVERSATION);
 });
 
@@ -20,7 +20,7 @@ describe.skipIf(DOCKER_HOST)("on a stand-in", () => {
   });
   afterAll(() => engine.stop());
 
-  test("the conversation goes on after a stop, and nothing is left", async () => {
+  test("the conversation continues after a stop, and nothing is left", async () => {
     expect(await printedBy(() => main(docker({ socket: engine.socket }), "mock"))).toEqual(CONVERSATION);
     expect(await left(engine.socket)).toEqual({ containers: [], volumes: null });
   });

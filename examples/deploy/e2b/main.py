@@ -1,4 +1,4 @@
-"""A coding agent in a sandbox of E2B that is paused between two prompts."""
+"""A coding agent in an E2B sandbox that is paused between two prompts."""
 
 import os
 import sys

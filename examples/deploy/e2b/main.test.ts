@@ -7,12 +7,12 @@ import { CONVERSATION, printedBy } from "../story.js";
 import { main } from "./main.js";
 import { StandIn } from "./stand-in.js";
 
-test.runIf(process.env.E2B_API_KEY)("on E2B, the conversation goes on after a pause", async () => {
+test.runIf(process.env.E2B_API_KEY)("on E2B, the conversation continues after a pause", async () => {
   expect(await printedBy(() => main(e2b({ binary: BINARY }), "mock"))).toEqual(CONVERSATION);
 });
 
 describe("on a stand-in", () => {
-  test("the conversation goes on after a pause, and the sandbox is deleted", async () => {
+  test("the conversation continues after a pause, and the sandbox is deleted", async () => {
     const sdk = new StandIn();
     const provider = e2b({ sdk, binary: BINARY, port: await freePort() });
     expect(await printedBy(() => main(provider, "mock"))).toEqual(CONVERSATION);

@@ -1,4 +1,4 @@
-/** A coding agent in a sandbox of E2B that is paused between two prompts. */
+/** A coding agent in an E2B sandbox that is paused between two prompts. */
 import { pathToFileURL } from "node:url";
 import { SandboxAgent, type SandboxProvider } from "sandbox-agentd";
 import { e2b } from "sandbox-agentd/e2b";

@@ -9,12 +9,12 @@ import { StandIn } from "./stand-in.js";
 
 const { VERCEL_OIDC_TOKEN, VERCEL_TOKEN } = process.env;
 
-test.runIf(VERCEL_OIDC_TOKEN ?? VERCEL_TOKEN)("on Vercel, the conversation goes on after a stop", async () => {
+test.runIf(VERCEL_OIDC_TOKEN ?? VERCEL_TOKEN)("on Vercel, the conversation continues after a stop", async () => {
   expect(await printedBy(() => main(vercel({ binary: BINARY }), "mock"))).toEqual(CONVERSATION);
 });
 
 describe("on a stand-in", () => {
-  test("the conversation goes on after a stop, and the sandbox is deleted", async () => {
+  test("the conversation continues after a stop, and the sandbox is deleted", async () => {
     const sdk = new StandIn();
     const provider = vercel({ sdk, binary: BINARY, port: await freePort() });
     expect(await printedBy(() => main(provider, "mock"))).toEqual(CONVERSATION);

@@ -11,7 +11,7 @@ interface Idea {
 
 const IDEAS: readonly Idea[] = [
   { title: "Understand it", prompt: "Explain what this project does and how it is organised. Start with the entry points." },
-  { title: "Find a problem", prompt: "Look for the bug that is most likely to hurt somebody. Show me where it is, and do not change anything yet." },
+  { title: "Find a problem", prompt: "Look for the bug that is most likely to affect users. Show me where it is, and do not change anything yet." },
   { title: "Improve it", prompt: "Find something that has no test and write one for it. Run it." },
 ];
 

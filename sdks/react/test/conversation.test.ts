@@ -40,7 +40,7 @@ test("an event that comes while an empty page is under way is not left out", asy
   expect(sequences(conversation)).toEqual([1]);
 });
 
-test("an event that the log does not have is not asked for for ever", async () => {
+test("an event that the log does not have is not requested forever", async () => {
   const log = new Log();
   const { conversation } = log;
   const caughtUp = conversation.catchUp();
