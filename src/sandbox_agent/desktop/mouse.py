@@ -11,11 +11,15 @@ from .x_connection import XConnection
 
 PRESS, RELEASE, MOTION = 4, 5, 6
 BUTTONS: dict[MouseButton, int] = {"left": 1, "middle": 2, "right": 3}
+FIRST_BUTTON = 1 << 8
+"""In the mask of what is held; the bits of the other buttons follow."""
 WHEEL_UP, WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT = 4, 5, 6, 7
 DRAG_STEPS = 20
 DRAG_SECONDS = 0.2
 """Programs take a press and a distant release for a click: a drag needs moves in between."""
 CLICK_SECONDS = 0.03
+RELEASE_SECONDS = 2.0
+"""The longest wait for the display to take a release."""
 
 
 class Mouse:
@@ -40,7 +44,17 @@ class Mouse:
             await asyncio.sleep(CLICK_SECONDS)
             self._x.fake(RELEASE, number)
             await asyncio.sleep(CLICK_SECONDS)
+            await self._until_released(number)
         return await self._done()
+
+    async def _until_released(self, number: int) -> None:
+        """A window manager holds the pointer back while it looks at a press: another press before that would be lost."""
+        deadline = asyncio.get_running_loop().time() + RELEASE_SECONDS
+        while asyncio.get_running_loop().time() < deadline:
+            *_, held = await self._x.pointer()
+            if not held & FIRST_BUTTON << (number - 1):
+                return
+            await asyncio.sleep(CLICK_SECONDS)
 
     async def press(self, x: int | None, y: int | None, button: MouseButton) -> MousePosition:
         self._move_if_given(x, y)
