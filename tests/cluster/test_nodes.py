@@ -63,6 +63,24 @@ def test_a_node_that_closed_a_session_with_a_queue_forgets_it(nodes: Nodes) -> N
         assert next(reader.events()).id == last + 1
 
 
+def test_a_queue_that_another_node_held_while_its_own_started_goes_on(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    one.client.send(session, "hello")
+    one.kill()
+    with nodes.log() as log:
+        # As if the other one closed it at this moment, and was slow.
+        holder = "(SELECT max(incarnation) FROM nodes WHERE name = 'two')"
+        log.execute(f"UPDATE sessions SET owner = {holder}")
+        one.start()
+        assert two.client.info(session)["state"] == "running"
+        log.execute("UPDATE sessions SET owner = NULL")
+    with one.client.follow(session) as reader:
+        ended = [*reader.until(is_unknown), *reader.until_type("turn.ended")]
+    assert outcomes(ended) == ["outcome_unknown", "end_turn"]
+
+
 def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
     one = nodes.start("one", "--lease-seconds", "600")
     session = one.client.create()

@@ -57,7 +57,7 @@ class Owner(Struct, frozen=True):
 
 
 class Abandoned(Struct, frozen=True):
-    """A session whose owner is fenced, and that needs attention."""
+    """A session that no node runs, and that needs attention."""
 
     session_id: str
     home: str
@@ -197,7 +197,8 @@ class SharedStore(Store):
 
     @abstractmethod
     def abandoned(self) -> list[Abandoned]:
-        """Sessions with something open or queued whose owner is fenced."""
+        """Sessions with something open or queued whose owner is fenced. Also those at home here that have no owner: another node may
+        have closed and released one while this node was starting."""
 
     # -- reading what others write --------------------------------------------------------------
 

@@ -239,6 +239,20 @@ class SharedStoreContract(ABC):
         two.claim(["running"])
         assert {each.session_id for each in two.abandoned()} == {"queued", "asking"}
 
+    def test_a_node_finds_what_another_one_closed_and_released(
+        self, one: SharedStore, two: SharedStore
+    ) -> None:
+        one.write(
+            [SaveSession(record("idle")), SaveSession(record("queued")), Enqueue("queued", message("t"))]
+        )
+        one.leave()
+        two.claim(["idle", "queued"])
+        one.join("one", "disk one", LEASE, "1.0")
+        assert one.abandoned() == []
+        two.release(["idle", "queued"])
+        assert one.abandoned() == [Abandoned("queued", "one", is_open=False, is_queued=True)]
+        assert two.abandoned() == []
+
     def test_a_node_restores_what_is_at_home_there(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("mine", turn_id="t"))])
         two.write([SaveSession(record("theirs", turn_id="t"))])

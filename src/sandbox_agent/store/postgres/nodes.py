@@ -23,6 +23,11 @@ _NODE = (
 )
 _IS_QUEUED = "EXISTS (SELECT FROM queue q WHERE q.session = s.ordinal)"
 _IS_OPEN = "(s.active OR EXISTS (SELECT FROM pending p WHERE p.session = s.ordinal AND p.body IS NOT NULL))"
+_NEEDS_ATTENTION = (
+    "s.ordinal IN (SELECT ordinal FROM sessions WHERE active "
+    "UNION SELECT session FROM queue UNION SELECT session FROM pending WHERE body IS NOT NULL)"
+)
+_MY_NAME = "(SELECT name FROM nodes WHERE incarnation = %(me)s)"
 
 
 class Nodes(Reader):
@@ -118,9 +123,12 @@ class Nodes(Reader):
         return next((Owner(row[0], Node(*row[1:]) if row[1] is not None else None) for row in rows), None)
 
     def abandoned(self) -> list[Abandoned]:
+        life = self._life
         rows = self._rows(
-            f"SELECT s.session_id, s.home, {_IS_OPEN}, {_IS_QUEUED} FROM sessions s JOIN nodes n ON n.incarnation = s.owner "
-            f"WHERE n.fenced_at IS NOT NULL AND s.record IS NOT NULL AND ({_IS_OPEN} OR {_IS_QUEUED}) ORDER BY s.ordinal"
+            f"SELECT s.session_id, s.home, {_IS_OPEN}, {_IS_QUEUED} FROM sessions s LEFT JOIN nodes n ON n.incarnation = s.owner "
+            f"WHERE {_NEEDS_ATTENTION} AND s.record IS NOT NULL AND (n.fenced_at IS NOT NULL OR "
+            f"s.owner IS NULL AND s.home = {_MY_NAME}) ORDER BY s.ordinal",
+            me=life.incarnation if life else None,
         )
         return [Abandoned(*row) for row in rows]
 
@@ -129,10 +137,8 @@ class Nodes(Reader):
         life = self._life
         rows = self._rows(
             "SELECT s.session_id FROM sessions s LEFT JOIN nodes n ON n.incarnation = s.owner "
-            "WHERE s.ordinal IN (SELECT ordinal FROM sessions WHERE active "
-            "UNION SELECT session FROM queue UNION SELECT session FROM pending WHERE body IS NOT NULL) "
-            "AND s.record IS NOT NULL AND (%(me)s::bigint IS NULL OR (s.owner IS NULL OR s.owner = %(me)s "
-            "OR n.fenced_at IS NOT NULL) AND s.home = (SELECT name FROM nodes WHERE incarnation = %(me)s)) "
+            f"WHERE {_NEEDS_ATTENTION} AND s.record IS NOT NULL AND (%(me)s::bigint IS NULL OR "
+            f"(s.owner IS NULL OR s.owner = %(me)s OR n.fenced_at IS NOT NULL) AND s.home = {_MY_NAME}) "
             "ORDER BY s.ordinal",
             me=life.incarnation if life else None,
         )
