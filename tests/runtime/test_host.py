@@ -284,6 +284,30 @@ def test_an_exit_during_the_catalogue_request_is_reported(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
+def test_a_process_ends_with_its_last_session_while_its_catalogue_is_awaited(tmp_path: Path) -> None:
+    class Mute(ChattyWire):
+        def list_catalogue(self, directory: str) -> None:
+            self.say("nobody cares")
+
+    class Muted(Alone):
+        def wire(self, world: object) -> Mute:
+            return Mute(REAL)
+
+    async def scenario() -> None:
+        async with running(tmp_path, Muted()) as here:
+            host, _ = await here.host()
+            tenant = Tenant(host, "a")
+            host.begin()
+            listing = asyncio.ensure_future(host.catalogue("/", SECONDS))
+            await asyncio.sleep(0)
+            await here.hosts.release(host, tenant.conversation)
+            assert (host.process.ended.is_set(), here.hosts.count) == (True, 0)
+            with pytest.raises(AgentProcessExited):
+                await listing
+
+    asyncio.run(scenario())
+
+
 # -- internal errors --------------------------------------------------------------------------
 
 
