@@ -205,6 +205,11 @@ EVASIONS: dict[str, Effect | None] = {
     "y=$(cat <<E)\nr''m -rf x\nE\n": "ask",
     "cat <\\\n<END\n'\nEND\nr$@m -rf x\n#'": "ask",
     'git log "$\\\n(touch x)"': "ask",
+    "git log &>/dev/null ./x": "ask",
+    "git log &>> /dev/null r$@m -rf x": "ask",
+    "git log 2&>/dev/null": "allow",
+    "git log &>/dev/null; git status": "allow",
+    "git log >! x": "ask",
     'git log "`git log \\"a\'\\"; r$@m -rf x; git log \\"\'\\"`"': "ask",
     # Code and commands in arguments of other programs. `r$@m` is `rm` only for a shell.
     "echo rm | xargs -I X nice X -rf y": "ask",

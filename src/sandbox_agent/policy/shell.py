@@ -53,7 +53,7 @@ class _HereDoc(Struct, frozen=True):
 
 
 _ENDS = " \t\n;&|()<>"
-_REDIRECTION = re.compile(r"(\d*|\{\w+\})(&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
+_REDIRECTION = re.compile(r"(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|(&>>|&>)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?=)", re.ASCII)
 _PARAMETER = re.compile(
     # Only forms that cannot run anything: `${x@P}`, `${x[...]}` and `${x:...}` evaluate what they find.
@@ -145,13 +145,14 @@ class _Reader:
         words: list[Word] = []
         writes: list[Word] = []
         assigned: list[Word] = []
-        closed, begun = False, False
+        closed, begun, divided = False, False, False
         while True:
             self._skip_blanks()
             here = self._peek()
             if (redirection := self._redirection()) is not None:
                 writes += redirection
                 begun = True
+                divided = divided or here == "&"
             elif here == "(":
                 if words or begun or closed:
                     self._fail("it defines a function or uses an extended pattern")
@@ -164,6 +165,8 @@ class _Reader:
             else:
                 if closed:
                     self._fail("a word follows the end of a block")
+                if divided:
+                    self._fail("some shells take what follows `&>` for another command")
                 lexed = self._word()
                 at_start = not words and not begun
                 if at_start and lexed.plain and lexed.word.text in _UNKNOWN:
@@ -257,7 +260,9 @@ class _Reader:
         if found is None:
             return None
         self._at = found.end()
-        operator = found[2]
+        operator = found[1] or found[2]
+        if ">" in operator and self._peek() == "!":
+            self._fail("some shells take the `!` for a part of the redirection")
         self._skip_blanks()
         if operator in ("<<", "<<-"):
             self._here_docs.append(self._here_doc(operator))
