@@ -57,6 +57,7 @@ from .updates import Updates, images_in
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
 CLOSED = "the session was closed, or opened again, on this connection"
+GONE = "the session has ended or was deleted, or the daemon is stopping"
 END_SECONDS = 10.0
 """How long a cancelled turn may take to end."""
 STOP_REASONS: dict[StopReason, str] = {
@@ -98,6 +99,8 @@ class Conversation:
         self._live_from = 0
         self._has_begun = asyncio.Event()
         self._is_live = asyncio.Event()
+        self._why_incomplete: str | None = None
+        """Why the replay ended too early."""
         self._sending: set[asyncio.Future[None]] = set()
         self._order = asyncio.Lock()
         self._prompts: dict[str, asyncio.Future[Prompted]] = {}
@@ -128,9 +131,11 @@ class Conversation:
         self._commands = self._client.spawn(self._show_commands())
 
     async def until_live(self) -> None:
-        """Wait until the replay is over."""
+        """Wait until the replay is over. Raises if not everything was shown."""
         await self._is_live.wait()
         self._require_open()
+        if self._why_incomplete is not None:
+            raise RequestFailed(RpcError(self._why_incomplete, INTERNAL_ERROR))
 
     async def until_answered(self) -> None:
         """Wait until the end of the turns that were cancelled is known here too."""
@@ -156,7 +161,7 @@ class Conversation:
             self._following = self._client.spawn(self._follow())
 
     async def _follow(self) -> None:
-        why = "the session has ended"
+        why = GONE
         try:
             if self._seen >= self._live_from:
                 await self._go_live()
@@ -172,7 +177,9 @@ class Conversation:
             logger.exception("the session %s cannot be shown", self.id)
             why = "internal error"
         finally:
-            self._is_live.set()
+            if not self._is_live.is_set():
+                self._why_incomplete = why
+                self._is_live.set()
             self._fail_prompts(why)
 
     def _fail_prompts(self, why: str) -> None:
