@@ -210,6 +210,9 @@ EVASIONS: dict[str, Effect | None] = {
     "git log 2&>/dev/null": "allow",
     "git log &>/dev/null; git status": "allow",
     "git log >! x": "ask",
+    "git log >& '$(r$@m -rf x)'": "ask",
+    'git log 2>&1"\\`r$@m -rf x\\`"': "ask",
+    "git log >& x": None,
     'git log "`git log \\"a\'\\"; r$@m -rf x; git log \\"\'\\"`"': "ask",
     # Code and commands in arguments of other programs. `r$@m` is `rm` only for a shell.
     "echo rm | xargs -I X nice X -rf y": "ask",

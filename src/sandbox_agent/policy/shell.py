@@ -271,6 +271,8 @@ class _Reader:
         target = lexed.word
         if target.text.startswith(("/dev/tcp", "/dev/udp")):
             self._fail("it connects to the network by a redirection")
+        if operator == ">&" and any(mark in target.text for mark in "$`"):
+            self._fail("some shells expand the name of a file twice")
         if operator in ("<", "<<<", "<&"):
             return ()
         if not target.text or not target.certain or target.glob:
