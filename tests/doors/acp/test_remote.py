@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.acp_clients import acp_modules, python_sdk, violations
-from tests.daemons import SECONDS, Client, Daemon, Reader, client_of, refusal, running
+from tests.daemons import SECONDS, Client, Daemon, Reader, client_of, refusal, running, wait_until
 
 TOKEN = "sixteen-characters-or-more"
 ACP = "/v1/acp"
@@ -141,6 +141,20 @@ def test_a_session_that_is_deleted_while_it_is_replayed_is_not_loaded(native: Cl
             native.request("DELETE", ACP, headers=remote.headers)
             rest.join()
     assert "deleted" in answer["error"]["message"]
+
+
+def test_a_command_for_a_session_that_works_and_is_not_open_here_is_queued(
+    native: Client, tmp_path: Path
+) -> None:
+    session = native.create(directory=str(tmp_path))
+    native.send(session, "pace 100000 5")
+    server = f"{ACP}/sdk-mock-4"
+    with native.reader(server, STREAM) as stream:
+        native.post(f"{server}?agent=mock", _prompt(session, "/compact", 1))
+        wait_until(lambda: native.get(f"/v1/sessions/{session}/queue").json()["messages"] != [])
+        native.post(f"/v1/sessions/{session}/cancel")
+        assert until_answer(stream, 1)[-1]["result"]["stopReason"] == "end_turn"
+    native.request("DELETE", server)
 
 
 def refusal_of_stream(remote: Remote, session: str) -> tuple[int, str]:

@@ -110,6 +110,7 @@ class Conversation:
         self._asks: dict[str, asyncio.Task[None]] = {}
         self._commands: asyncio.Task[None] | None = None
         self._command_names: frozenset[str] = frozenset()
+        self._are_listed = asyncio.Event()
 
     @property
     def has_prompts(self) -> bool:
@@ -147,6 +148,7 @@ class Conversation:
         self._is_closed = True
         self._has_begun.set()
         self._is_live.set()
+        self._are_listed.set()
         for task in (self._following, self._commands, *self._asks.values()):
             if task is not None:
                 task.cancel()
@@ -320,20 +322,22 @@ class Conversation:
     # -- commands -----------------------------------------------------------------------------
 
     async def _show_commands(self) -> None:
-        """Listing them may start the agent, so nobody waits for it."""
+        """Listing them may start the agent, so nobody waits for it but a prompt that may be one of them."""
         try:
             commands = await self._operations.commands(self.id)
+            self._command_names = frozenset(command.name for command in commands)
         except SandboxAgentError:
             return
-        self._command_names = frozenset(command.name for command in commands)
+        finally:
+            self._are_listed.set()
         await self._is_live.wait()
         if commands:
             shown = AvailableCommands(available_commands=tuple(map(_available, commands)))
             await self._client.update(self.id, shown)
 
     async def _has_command(self, name: str) -> bool:
-        if self._commands is not None:
-            await asyncio.wait({self._commands})
+        # Not for the end of the task, which waits for the replay, which may wait for this prompt.
+        await self._are_listed.wait()
         return name in self._command_names
 
     # -- asking the client --------------------------------------------------------------------
