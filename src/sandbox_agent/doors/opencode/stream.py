@@ -35,7 +35,7 @@ RECENT_SECONDS = 120
 """A client that lost its connection usually comes back within this time."""
 MAX_RECENT = 50
 EARLIER_SECONDS = 24 * 3600
-MAX_EARLIER = 20
+MAX_EARLIER = 10
 MAX_WORKING = 200
 MAX_MESSAGES = 100
 """As many messages as a client keeps of a session."""
