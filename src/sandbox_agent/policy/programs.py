@@ -373,6 +373,8 @@ def _unwrapped(
         return [_unclear(words, f"an option of `{program}` is not known")]
     at += wrapper.positions
     while wrapper.assigns and at < len(words) and re.match(r"[A-Za-z_]\w*=", words[at].text):
+        if subscripts.is_evaluated(words[at].text):
+            return [_unclear(words, "it sets a variable that a shell evaluates")]
         clean = clean and is_harmless(words[at].text, exported=True)
         at += 1
     rest = words[at:]

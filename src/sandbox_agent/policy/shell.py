@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from . import programs
 from .programs import Command, Word
 from .script import UNKNOWN_FILE, Script
+from .subscripts import is_evaluated
 
 MAX_CHARACTERS = 64 * 1024
 MAX_COMMANDS = 100
@@ -183,6 +184,8 @@ class _Reader:
                     assigned.append(lexed.word)
                 else:
                     words.append(lexed.word)
+        if any(is_evaluated(word.text) for word in assigned):
+            self._fail("it sets a variable that the shell evaluates")
         clean = all(programs.is_harmless(word.text, exported=bool(words)) for word in assigned)
         self._add(words, writes, [word for word in assigned if len(word.text.split()) > 1], clean)
 
@@ -222,8 +225,8 @@ class _Reader:
         """`for name in words`: the words are data. In `for name do` they are commands."""
         self._skip_blanks()
         name = self._word()
-        if not name.plain:
-            self._fail("the variable of a loop is not a name")
+        if not name.plain or is_evaluated(name.word.text):
+            self._fail("the variable of a loop is not a plain name")
         self._script.clean = self._script.clean and programs.is_harmless(name.word.text, exported=False)
         is_data = False
         while True:
@@ -271,7 +274,7 @@ class _Reader:
         target = lexed.word
         if target.text.startswith(("/dev/tcp", "/dev/udp")):
             self._fail("it connects to the network by a redirection")
-        if operator == ">&" and any(mark in target.text for mark in "$`"):
+        if operator == ">&" and (not target.certain or any(mark in target.text for mark in "$`")):
             self._fail("some shells expand the name of a file twice")
         if operator in ("<", "<<<", "<&"):
             return ()

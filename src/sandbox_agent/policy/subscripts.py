@@ -1,4 +1,4 @@
-"""Commands of the shell that evaluate their words once more: bash runs what is in the index of an array, as in `a[$(…)]`."""
+"""Commands and variables whose words the shell evaluates once more: bash runs what is in the index of an array, as in `a[$(…)]`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,23 @@ _EVALUATING = re.compile(r"[-+][A-Za-z]*[in]")
 """Options of `declare` by which a value is a sum, or the name of another variable."""
 
 
+_EVALUATED = re.compile(
+    # A number of the shell's own is calculated, and may only be one already; the others are expanded.
+    r"(?:(?:OPTIND|RANDOM|SRANDOM|HISTCMD)(?!=[0-9]+$)|BASH_ENV|PS4)(?:\+?=.*)?",
+    re.ASCII | re.DOTALL,
+)
+_SET = frozenset({"read", "printf", "getopts", "export", "readonly", "declare", "typeset", "local"})
+
+
+def is_evaluated(assignment: str) -> bool:
+    """Whether the shell evaluates the value of this variable; without one, of the variable itself."""
+    return _EVALUATED.fullmatch(assignment) is not None
+
+
 def may_evaluate(program: str, words: Sequence[Word]) -> bool:
     """Whether a command may be hidden in the words of this one."""
+    if program in _SET and any(is_evaluated(word.text) for word in words):
+        return True
     if program in _TAKE_NAME_AFTER:
         return _has_index(words) or any(
             option.text in _TAKE_NAME_AFTER[program] and not name.certain
