@@ -178,3 +178,15 @@ def test_a_viewer_without_permission_is_refused_at_the_upgrade(tmp_path: Path) -
 def test_an_upgrade_elsewhere_is_a_request_like_any_other(client: Client) -> None:
     headers = {"connection": "Upgrade", "upgrade": "websocket"}
     assert client.request("GET", "/v1/health", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("version", "key"), [("13", None), ("13", "no-key"), ("12", "dGhlIHNhbXBsZSBub25jZQ==")]
+)
+def test_a_handshake_that_is_not_valid_is_refused_with_a_problem(
+    client: Client, version: str, key: str | None
+) -> None:
+    headers = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": version}
+    if key is not None:
+        headers["sec-websocket-key"] = key
+    assert refusal(client.request("GET", "/v1/acp", headers=headers)) == (400, "invalid_request")

@@ -84,10 +84,11 @@ class Inlet:
 
     async def take(self, seconds: float | None = None) -> list[Frame] | None:
         """The frames that arrived, none if nothing arrives in time; None at the end."""
-        try:
-            await asyncio.wait_for(self._changed.wait(), seconds)
-        except TimeoutError:
-            return []
+        if not self._changed.is_set():
+            try:
+                await asyncio.wait_for(self._changed.wait(), seconds)
+            except TimeoutError:
+                return []
         frames = self._frames()
         return None if self._has_ended and not frames else frames
 

@@ -8,9 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from ..errors import Internal, InvalidRequest
 from .asgi import Receive, Send
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+    from websockets.http11 import Response
 
 MAX_MESSAGE_BYTES = 2 << 20
 
@@ -26,7 +34,28 @@ def websocket_protocol(**options: Any) -> asyncio.Protocol:
     protocol.logger = _quiet
     protocol.conn.logger = _quiet
     protocol.conn.debug = False
+    protocol.conn.reject = _with_problem(protocol)  # type: ignore[method-assign]
     return protocol
+
+
+def _with_problem(protocol: WebSocketsSansIOProtocol) -> Callable[..., Response]:
+    """A handshake that is not valid is refused with a problem, like everything else."""
+    reject = protocol.conn.reject
+
+    def refuse(status: int, text: str) -> Response:
+        response = reject(status, "")
+        error = (InvalidRequest if status < 500 else Internal)(text.strip() or "the WebSocket is refused")
+        problem = {**error.problem(protocol.request.path.partition("?")[0]), "status": int(status)}
+        response.body = msgspec.json.encode(problem)
+        for name, value in (
+            ("Content-Type", "application/problem+json"),
+            ("Content-Length", str(len(response.body))),
+        ):
+            del response.headers[name]
+            response.headers[name] = value
+        return response
+
+    return refuse
 
 
 class AsgiSocket:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from . import interpreters
+from . import interpreters, subscripts
 
 
 class Word(Struct, frozen=True):
@@ -189,7 +189,8 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"})
 
 _NOT_READ = {
     **dict.fromkeys(
-        ("source", ".", "trap", "alias", "enable", "hash", "let", "complete"), "it changes the shell"
+        ("source", ".", "trap", "alias", "enable", "hash", "let", "complete", "compgen"),
+        "it changes the shell",
     ),
     **dict.fromkeys(
         ("fish", "csh", "tcsh", "pwsh", "powershell", "nu", "xonsh"), "its language is not understood"
@@ -247,6 +248,8 @@ _RUNS: dict[str, re.Pattern[str]] = {
     "npm": re.compile(r"-c|--cal"),
     "sqlite3": re.compile(r"(?s).*\.(sh|sy)"),
     "psql": re.compile(r"(?s).*\\!"),
+    "jobs": re.compile(r"-[A-Za-z]*x"),
+    "mapfile": re.compile(r"-[A-Za-z]*C"),
     "man": re.compile(r"-[A-Za-z]*[PH]|--pa|--h"),
     "awk": re.compile(r"(?s)-f|--|.*(system|\||getline|@)"),
     "sed": re.compile(
@@ -263,6 +266,7 @@ _SAME = {
     "gmake": "make",
     "bsdtar": "tar",
     "gtar": "tar",
+    "readarray": "mapfile",
 }
 
 
@@ -297,6 +301,8 @@ def _doubt(program: str, words: list[Word]) -> str:
         return f"`{program}`: {_NOT_READ[program]}"
     if program == "git":
         return _doubt_about_git(words)
+    if subscripts.may_evaluate(program, words[1:]):
+        return f"`{program}` may evaluate one of its words"
     arguments = [word.text for word in words[1:]]
     certain = all(word.certain for word in words)
     if interpreters.is_interpreter(program):
@@ -367,6 +373,8 @@ def _unwrapped(
         return [_unclear(words, f"an option of `{program}` is not known")]
     at += wrapper.positions
     while wrapper.assigns and at < len(words) and re.match(r"[A-Za-z_]\w*=", words[at].text):
+        if subscripts.is_evaluated(words[at].text):
+            return [_unclear(words, "it sets a variable that a shell evaluates")]
         clean = clean and is_harmless(words[at].text, exported=True)
         at += 1
     rest = words[at:]

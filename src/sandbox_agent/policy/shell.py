@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from . import programs
 from .programs import Command, Word
 from .script import UNKNOWN_FILE, Script
+from .subscripts import is_evaluated
 
 MAX_CHARACTERS = 64 * 1024
 MAX_COMMANDS = 100
@@ -53,7 +54,7 @@ class _HereDoc(Struct, frozen=True):
 
 
 _ENDS = " \t\n;&|()<>"
-_REDIRECTION = re.compile(r"(\d*|\{\w+\})(&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
+_REDIRECTION = re.compile(r"(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())|(&>>|&>)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?=)", re.ASCII)
 _PARAMETER = re.compile(
     # Only forms that cannot run anything: `${x@P}`, `${x[...]}` and `${x:...}` evaluate what they find.
@@ -145,13 +146,14 @@ class _Reader:
         words: list[Word] = []
         writes: list[Word] = []
         assigned: list[Word] = []
-        closed, begun = False, False
+        closed, begun, divided = False, False, False
         while True:
             self._skip_blanks()
             here = self._peek()
             if (redirection := self._redirection()) is not None:
                 writes += redirection
                 begun = True
+                divided = divided or here == "&"
             elif here == "(":
                 if words or begun or closed:
                     self._fail("it defines a function or uses an extended pattern")
@@ -164,6 +166,8 @@ class _Reader:
             else:
                 if closed:
                     self._fail("a word follows the end of a block")
+                if divided:
+                    self._fail("some shells take what follows `&>` for another command")
                 lexed = self._word()
                 at_start = not words and not begun
                 if at_start and lexed.plain and lexed.word.text in _UNKNOWN:
@@ -180,6 +184,8 @@ class _Reader:
                     assigned.append(lexed.word)
                 else:
                     words.append(lexed.word)
+        if any(is_evaluated(word.text) for word in assigned):
+            self._fail("it sets a variable that the shell evaluates")
         clean = all(programs.is_harmless(word.text, exported=bool(words)) for word in assigned)
         self._add(words, writes, [word for word in assigned if len(word.text.split()) > 1], clean)
 
@@ -219,8 +225,8 @@ class _Reader:
         """`for name in words`: the words are data. In `for name do` they are commands."""
         self._skip_blanks()
         name = self._word()
-        if not name.plain:
-            self._fail("the variable of a loop is not a name")
+        if not name.plain or is_evaluated(name.word.text):
+            self._fail("the variable of a loop is not a plain name")
         self._script.clean = self._script.clean and programs.is_harmless(name.word.text, exported=False)
         is_data = False
         while True:
@@ -257,7 +263,9 @@ class _Reader:
         if found is None:
             return None
         self._at = found.end()
-        operator = found[2]
+        operator = found[1] or found[2]
+        if ">" in operator and self._peek() == "!":
+            self._fail("some shells take the `!` for a part of the redirection")
         self._skip_blanks()
         if operator in ("<<", "<<-"):
             self._here_docs.append(self._here_doc(operator))
@@ -266,6 +274,8 @@ class _Reader:
         target = lexed.word
         if target.text.startswith(("/dev/tcp", "/dev/udp")):
             self._fail("it connects to the network by a redirection")
+        if operator == ">&" and (not target.certain or any(mark in target.text for mark in "$`")):
+            self._fail("some shells expand the name of a file twice")
         if operator in ("<", "<<<", "<&"):
             return ()
         if not target.text or not target.certain or target.glob:

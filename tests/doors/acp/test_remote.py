@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.acp_clients import acp_modules, python_sdk, violations
-from tests.daemons import SECONDS, Client, Daemon, Reader, client_of, refusal, running
+from tests.daemons import SECONDS, Client, Daemon, Reader, client_of, refusal, running, wait_until
 
 TOKEN = "sixteen-characters-or-more"
 ACP = "/v1/acp"
@@ -116,6 +117,44 @@ def test_a_turn_over_http_has_its_answer_after_its_updates(native: Client, tmp_p
     assert native.request("DELETE", ACP, headers=remote.headers).status_code == 202
     assert refusal(remote.post(_prompt(session, "hello", 5), session)) == (404, "not_found")
     assert native.info(session)["state"] == "idle"
+
+
+def test_a_session_that_is_deleted_while_it_is_replayed_is_not_loaded(native: Client, tmp_path: Path) -> None:
+    remote = Remote(native)
+    with remote.stream() as connection:
+        session = remote.new(connection, tmp_path)
+        native.sessions.remove(session)
+        for _ in range(8):
+            native.turn(session, "x" * 700_000)
+        remote.post(_message("session/close", {"sessionId": session}, 2), session)
+        with remote.stream(session) as stream:
+            until_answer(stream, 2)
+        place = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
+        remote.post(_message("session/load", place, 3), session)
+        headers = {**remote.headers, **STREAM, "acp-session-id": session}
+        with Reader(native.daemon, ACP, headers, receive_buffer=4096) as stream:
+            next(messages(stream))  # the replay has begun; it is larger than all buffers
+            assert native.delete(f"/v1/sessions/{session}").status_code == 204
+            rest = threading.Thread(target=stream.rest)
+            rest.start()
+            answer = next(message for message in messages(connection) if message.get("id") == 3)
+            native.request("DELETE", ACP, headers=remote.headers)
+            rest.join()
+    assert "deleted" in answer["error"]["message"]
+
+
+def test_a_command_for_a_session_that_works_and_is_not_open_here_is_queued(
+    native: Client, tmp_path: Path
+) -> None:
+    session = native.create(directory=str(tmp_path))
+    native.send(session, "pace 100000 5")
+    server = f"{ACP}/sdk-mock-4"
+    with native.reader(server, STREAM) as stream:
+        native.post(f"{server}?agent=mock", _prompt(session, "/compact", 1))
+        wait_until(lambda: native.get(f"/v1/sessions/{session}/queue").json()["messages"] != [])
+        native.post(f"/v1/sessions/{session}/cancel")
+        assert until_answer(stream, 1)[-1]["result"]["stopReason"] == "end_turn"
+    native.request("DELETE", server)
 
 
 def refusal_of_stream(remote: Remote, session: str) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,17 +130,38 @@ def test_a_waiting_message_is_shown_at_once_and_once(opencode: OpenCode) -> None
     assert watcher.screen.shown(id)[:4] == opencode.get(f"/session/{id}/message")[:4]
 
 
-def test_a_withdrawn_message_disappears(opencode: OpenCode, daemon: Daemon) -> None:
+@pytest.mark.parametrize(
+    "chosen", [{}, {"messageID": "msg_ffff00000000second"}], ids=["ours", "the client's"]
+)
+def test_a_withdrawn_message_disappears(opencode: OpenCode, daemon: Daemon, chosen: dict[str, str]) -> None:
     id = opencode.create()
     with opencode.watch() as watcher, httpx2.Client(headers={"authorization": f"Bearer {TOKEN}"}) as native:
-        opencode.prompt_async(id, "slow")
-        opencode.prompt_async(id, "second")
+        opencode.prompt_async(id, "pace 100000 5")
+        opencode.prompt_async(id, "second", **chosen)
         watcher.until(lambda screen: "second" in screen.text(id))
         queue = f"http://127.0.0.1:{daemon.port}/v1/sessions/{id}/queue"
         (waiting,) = native.get(queue).json()["messages"]
-        assert native.delete(f"{queue}/{waiting['turnId']}").status_code == 204
-        watcher.until(lambda screen: "second" not in screen.text(id))
+        with opencode.watch() as late:
+            late.until(lambda screen: "second" in screen.text(id))
+            assert native.delete(f"{queue}/{waiting['turnId']}").status_code == 204
+            for each in (watcher, late):
+                each.until(lambda screen: "second" not in screen.text(id))
         opencode.post(f"/session/{id}/abort")
+
+
+def test_a_waiting_message_is_shown_to_a_reader_that_comes_later(opencode: OpenCode) -> None:
+    id = opencode.create()
+    opencode.prompt_async(id, "pace 100000 5")
+    opencode.prompt_async(id, "second")
+    with opencode.watch() as late:
+        screen = late.until(lambda screen: "second" in screen.text(id))
+        assert screen.status[id] == "busy"
+        listed = opencode.get(f"/session/{id}/message")
+        assert listed[-1] == screen.shown(id)[-1]
+        opencode.post(f"/session/{id}/abort")
+        late.until(lambda screen: any("You said: second" in text for text in screen.text(id)))
+    assert screen.text(id).count("second") == 1
+    assert screen.shown(id) == opencode.get(f"/session/{id}/message")
 
 
 def test_a_file_and_an_image_are_sent(opencode: OpenCode) -> None:
@@ -232,6 +254,35 @@ def test_a_reader_that_missed_a_turn_sees_it(opencode: OpenCode) -> None:
     with opencode.watch() as late:
         late.until(lambda screen: screen.status.get(id) == "idle")
         assert late.screen.shown(id) == opencode.get(f"/session/{id}/message")
+
+
+def test_a_reader_that_comes_back_learns_the_title(opencode: OpenCode) -> None:
+    id = opencode.create()
+    assert opencode.http.patch(f"/session/{id}", json={"title": "renamed"}).status_code == 200
+    with opencode.watch() as late:
+        late.until(lambda screen: screen.sessions.get(id, {}).get("title") == "renamed")
+
+
+SLOW_TO_RETURN = """
+from sandbox_agent.doors.opencode import stream
+stream.RECENT_SECONDS = -1
+from sandbox_agent.cli.main import main
+main()
+"""
+"""A daemon for which everything that is over happened long ago."""
+
+
+def test_a_reader_that_was_away_for_long_sees_the_end_of_its_turn(tmp_path: Path) -> None:
+    program = (sys.executable, "-c", SLOW_TO_RETURN)
+    daemon = Daemon(tmp_path / "data", "--token", TOKEN, program=program)
+    with running(daemon), OpenCode(daemon, tmp_path) as opencode:
+        id = opencode.create()
+        opencode.prompt(id, "first")
+        opencode.prompt(id, "thinking")
+        with opencode.watch() as late:
+            late.until(lambda screen: screen.status.get(id) == "idle")
+            # Earlier turns are not repeated: a client whose machine sleeps sends no prompts.
+            assert late.screen.shown(id) == opencode.get(f"/session/{id}/message")[2:]
 
 
 def test_after_a_crash_the_same_messages_are_there(tmp_path: Path) -> None:

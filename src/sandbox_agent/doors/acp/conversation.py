@@ -57,6 +57,7 @@ from .updates import Updates, images_in
 logger = logging.getLogger("sandbox_agent.doors.acp")
 
 CLOSED = "the session was closed, or opened again, on this connection"
+GONE = "the session has ended or was deleted, or the daemon is stopping"
 END_SECONDS = 10.0
 """How long a cancelled turn may take to end."""
 STOP_REASONS: dict[StopReason, str] = {
@@ -98,6 +99,8 @@ class Conversation:
         self._live_from = 0
         self._has_begun = asyncio.Event()
         self._is_live = asyncio.Event()
+        self._why_incomplete: str | None = None
+        """Why the replay ended too early."""
         self._sending: set[asyncio.Future[None]] = set()
         self._order = asyncio.Lock()
         self._prompts: dict[str, asyncio.Future[Prompted]] = {}
@@ -107,6 +110,7 @@ class Conversation:
         self._asks: dict[str, asyncio.Task[None]] = {}
         self._commands: asyncio.Task[None] | None = None
         self._command_names: frozenset[str] = frozenset()
+        self._are_listed = asyncio.Event()
 
     @property
     def has_prompts(self) -> bool:
@@ -128,9 +132,11 @@ class Conversation:
         self._commands = self._client.spawn(self._show_commands())
 
     async def until_live(self) -> None:
-        """Wait until the replay is over."""
+        """Wait until the replay is over. Raises if not everything was shown."""
         await self._is_live.wait()
         self._require_open()
+        if self._why_incomplete is not None:
+            raise RequestFailed(RpcError(self._why_incomplete, INTERNAL_ERROR))
 
     async def until_answered(self) -> None:
         """Wait until the end of the turns that were cancelled is known here too."""
@@ -142,6 +148,7 @@ class Conversation:
         self._is_closed = True
         self._has_begun.set()
         self._is_live.set()
+        self._are_listed.set()
         for task in (self._following, self._commands, *self._asks.values()):
             if task is not None:
                 task.cancel()
@@ -156,7 +163,7 @@ class Conversation:
             self._following = self._client.spawn(self._follow())
 
     async def _follow(self) -> None:
-        why = "the session has ended"
+        why = GONE
         try:
             if self._seen >= self._live_from:
                 await self._go_live()
@@ -172,7 +179,9 @@ class Conversation:
             logger.exception("the session %s cannot be shown", self.id)
             why = "internal error"
         finally:
-            self._is_live.set()
+            if not self._is_live.is_set():
+                self._why_incomplete = why
+                self._is_live.set()
             self._fail_prompts(why)
 
     def _fail_prompts(self, why: str) -> None:
@@ -253,6 +262,7 @@ class Conversation:
                 turn = await self._send(read)
             prompt = self._prompts[turn] = asyncio.get_running_loop().create_future()
             self._updates.mine.add(turn)
+            self._start_following()  # it may have broken off meanwhile
         finally:
             self._sending.discard(sent)
             sent.set_result(None)
@@ -313,20 +323,22 @@ class Conversation:
     # -- commands -----------------------------------------------------------------------------
 
     async def _show_commands(self) -> None:
-        """Listing them may start the agent, so nobody waits for it."""
+        """Listing them may start the agent, so nobody waits for it but a prompt that may be one of them."""
         try:
             commands = await self._operations.commands(self.id)
+            self._command_names = frozenset(command.name for command in commands)
         except SandboxAgentError:
             return
-        self._command_names = frozenset(command.name for command in commands)
+        finally:
+            self._are_listed.set()
         await self._is_live.wait()
         if commands:
             shown = AvailableCommands(available_commands=tuple(map(_available, commands)))
             await self._client.update(self.id, shown)
 
     async def _has_command(self, name: str) -> bool:
-        if self._commands is not None:
-            await asyncio.wait({self._commands})
+        # Not for the end of the task, which waits for the replay, which may wait for this prompt.
+        await self._are_listed.wait()
         return name in self._command_names
 
     # -- asking the client --------------------------------------------------------------------

@@ -17,6 +17,7 @@ from .request import Request, route
 from .sessions import draft, facts_of, owner, session_of
 from .shapes import BUSY, FileDiff, MessageWithParts, Session, Status, Todo
 from .transcript import Transcript
+from .waiting import waiting_messages
 
 MAX_SESSIONS = 1000
 MAX_MESSAGES = 1000
@@ -140,7 +141,11 @@ async def messages(door: Door, request: Request) -> list[MessageWithParts]:
     if info is None:
         return []
     await door.catalogue.complete_offer(info.agent, info.directory)
-    return (await _transcript(door, info, limit)).messages(request.path["id"])
+    transcript = await _transcript(door, info, limit)
+    found = transcript.messages(request.path["id"])
+    if info.session_id == request.path["id"]:
+        found += (await waiting_messages(door.operations, transcript)).values()
+    return found[-limit:]
 
 
 @route("GET", "/session/{id}/message/{message}")

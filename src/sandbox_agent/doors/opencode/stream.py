@@ -2,7 +2,8 @@
 
 A client gets no replay and does not say what it has seen: one that lost its connection would miss what happened meanwhile, and
 one that attaches to a running turn would not see its beginning, nor what waits for an answer. So a stream begins with everything
-that changed recently, in events that can be repeated, and then follows the log.
+that changed recently, in events that can be repeated, and then follows the log. A client whose machine slept finds a turn that
+ended hours ago unfinished on its screen, so while nothing else happens it also gets the latest turns of the last day.
 """
 
 from __future__ import annotations
@@ -20,30 +21,21 @@ from ...schema.sessions import SessionInfo
 from ..inlet import Frame
 from . import diffs, history, readers
 from .diffs import comparing
-from .ids import given_ids, message_id, milliseconds, part_id
+from .ids import milliseconds
 from .sessions import facts_of, session_of
-from .shapes import (
-    BusEvent,
-    DiffChanged,
-    MessageChanged,
-    ModelChoice,
-    Nothing,
-    PartChanged,
-    SessionChanged,
-    TextPart,
-    Times,
-    Toast,
-    UserMessage,
-)
-from .transcript import Transcript
+from .shapes import BusEvent, DiffChanged, Nothing, SessionChanged, Toast
+from .transcript import Transcript, repeated
+from .waiting import waiting_messages
 
 if TYPE_CHECKING:
     from .door import Door
 
 HEARTBEAT_SECONDS = 10.0
 RECENT_SECONDS = 120
-"""A client that lost its connection comes back within this time."""
+"""A client that lost its connection usually comes back within this time."""
 MAX_RECENT = 50
+EARLIER_SECONDS = 24 * 3600
+MAX_EARLIER = 10
 MAX_WORKING = 200
 MAX_MESSAGES = 100
 """As many messages as a client keeps of a session."""
@@ -82,12 +74,15 @@ class EventStream:
             comparing(self._operations, inlet) as self._comparing,
         ):
             with self._door.readers.with_reader(inlet):
-                for info in await self._recent():
-                    # One by one: a client that reads slowly is not sent a whole turn at once.
-                    for event in await self._snapshot(info):
-                        yield self._framed([event], info.directory)
-                    self._stop_keeping(info.session_id)
-                while (frames := await inlet.take(HEARTBEAT_SECONDS)) is not None:
+                recent, earlier = await self._changed()
+                for info in recent:
+                    async for text in self._beginning(info):
+                        yield text
+                while (frames := await inlet.take(0 if earlier else HEARTBEAT_SECONDS)) is not None:
+                    if earlier and not frames:
+                        async for text in self._beginning(earlier.pop(0)):
+                            yield text
+                        continue
                     text = b"".join([await self._translated(frame) for frame in frames])
                     yield text or (self._framed([_HEARTBEAT]) if not frames else None)
 
@@ -99,19 +94,31 @@ class EventStream:
 
     # -- the beginning ------------------------------------------------------------------------
 
-    async def _recent(self) -> list[SessionInfo]:
-        """Sessions that work, wait for an answer or changed recently."""
-        since = (time.time() - RECENT_SECONDS) * 1000
+    async def _changed(self) -> tuple[list[SessionInfo], list[SessionInfo]]:
+        """Sessions that work, wait for an answer or changed recently, and those that changed earlier."""
+        now = time.time() * 1000
         working: list[SessionInfo] = []
         recent: list[SessionInfo] = []
+        earlier: list[SessionInfo] = []
         async for info in self._operations.sessions():
+            age = now - milliseconds(info.updated_at)
             if info.state in ("running", "requires_action"):
                 working.append(info)
-            elif milliseconds(info.updated_at) >= since:
+            elif age <= RECENT_SECONDS * 1000:
                 recent.append(info)
-        return [*recent[:MAX_RECENT], *working[:MAX_WORKING]]
+            elif age <= EARLIER_SECONDS * 1000:
+                earlier.append(info)
+        earlier.sort(key=lambda info: info.updated_at, reverse=True)
+        return [*recent[:MAX_RECENT], *working[:MAX_WORKING]], earlier[:MAX_EARLIER]
 
-    async def _snapshot(self, info: SessionInfo) -> Iterable[BusEvent]:
+    async def _beginning(self, info: SessionInfo) -> AsyncGenerator[bytes, None]:
+        """What a client may have missed of a session."""
+        # One by one: a client that reads slowly is not sent a whole turn at once.
+        for event in await self._snapshot(info):
+            yield self._framed([event], info.directory)
+        self._stop_keeping(info.session_id)
+
+    async def _snapshot(self, info: SessionInfo) -> list[BusEvent]:
         facts = facts_of(info, self._catalogue)
         try:
             transcript = await history.read(self._operations, facts, MAX_MESSAGES)
@@ -119,7 +126,17 @@ class EventStream:
             return []
         since = int((time.time() - RECENT_SECONDS) * 1000)
         self._remember(info.session_id, transcript)
-        return transcript.snapshot(since)
+        changed = SessionChanged(session_id=info.session_id, info=session_of(info, facts))
+        waiting = await waiting_messages(self._operations, transcript)
+        return [
+            BusEvent(type="session.updated", properties=changed),
+            *transcript.snapshot(since),
+            *(
+                event
+                for message in waiting.values()
+                for event in repeated(message, message.info.time.created)
+            ),
+        ]
 
     def _stop_keeping(self, session_id: str) -> None:
         if transcript := self._transcripts.get(session_id):
@@ -142,7 +159,7 @@ class EventStream:
         if transcript is None:
             return b""
         events = transcript.take(event)
-        events += await self._newly_queued(transcript, event)
+        events += await self._newly_queued(transcript)
         if isinstance(event.data, TurnEnded) and event.session_id in self._door.recently_viewed:
             self._comparing.ask(event.session_id)
         numbered = [
@@ -187,39 +204,10 @@ class EventStream:
         while len(self._transcripts) > MAX_FOLLOWED:
             self._transcripts.popitem(last=False)
 
-    async def _newly_queued(self, transcript: Transcript, event: Event) -> list[BusEvent]:
-        """A waiting message is shown at once. Its text is not in the log before its turn starts."""
-        turn_id = transcript.newly_queued
-        place = transcript.queued(turn_id) if turn_id else None
-        if place is None:
+    async def _newly_queued(self, transcript: Transcript) -> list[BusEvent]:
+        """A waiting message is shown at once."""
+        if transcript.newly_queued is None:
             return []
-        try:
-            waiting = await self._operations.queue(event.session_id)
-        except SessionNotFound:
-            return []
-        message = next((each for each in waiting.messages if each.turn_id == turn_id), None)
-        if message is None:
-            return []
-        facts, thread = transcript.facts, event.session_id
-        given = given_ids(message.client_id) or (message_id(thread, place.sequence, place.moment),)
-        id, *parts = given
-        user = UserMessage(
-            id=id,
-            session_id=thread,
-            time=Times(created=place.moment),
-            agent=facts.mode,
-            model=ModelChoice(provider_id=facts.agent, model_id=facts.model),
-        )
-        text = TextPart(
-            id=parts[0] if parts else part_id(thread, place.sequence),
-            session_id=thread,
-            message_id=id,
-            text=message.message,
-        )
-        return [
-            BusEvent(type="message.updated", properties=MessageChanged(session_id=thread, info=user)),
-            BusEvent(
-                type="message.part.updated",
-                properties=PartChanged(session_id=thread, part=text, time=place.moment),
-            ),
-        ]
+        waiting = await waiting_messages(self._operations, transcript)
+        message = waiting.get(transcript.newly_queued)
+        return [] if message is None else list(repeated(message, message.info.time.created))

@@ -80,10 +80,11 @@ FINISHES = {"max_tokens": "length", "limit": "length", "refusal": "content-filte
 
 
 class Queued(Struct, frozen=True):
-    """Where a waiting message was accepted: this names it, also once its turn starts."""
+    """Where a waiting message was accepted: this names it, also once its turn starts, unless its client did."""
 
     sequence: int
     moment: int
+    id: str
 
 
 class _QueueFact(Struct, frozen=True):
@@ -120,10 +121,12 @@ class Transcript:
         self.requests = Requests(facts.session_id)
         self._most = most
         self._in_turn = False
+        self._turn_began = 0
         self._place: Queued | None = None
         """Where the prompt of the running turn was accepted, until it is shown."""
         self._asked_to_compact = False
-        self._queued: dict[str, Queued] = {}
+        self.queued: dict[str, Queued] = {}
+        """The messages that wait, by their turn."""
         self.newly_queued: str | None = None
         """The turn of a message that the last event put into the queue."""
         self._out: list[BusEvent] = []
@@ -139,14 +142,17 @@ class Transcript:
         return [entry.listed() for entry in thread.entries.values()]
 
     def snapshot(self, since: int) -> Iterator[BusEvent]:
-        """Everything that changed after a moment, for a reader that may have missed it. All of it can be repeated."""
+        """The latest turn and everything that changed after a moment, for a reader that may have missed it. All of it can
+        be repeated.
+        """
+        since = min(since, self._turn_began)
         for id, session in self.child_sessions.items():
             yield BusEvent(type="session.updated", properties=SessionChanged(session_id=id, info=session))
         for thread in (self.main, *self.children.values()):
             thread.settle()
             for entry in list(thread.entries.values()):
                 if entry.touched >= since or entry.info == thread.assistant:
-                    yield from _repeated(thread, entry.listed(), entry.touched)
+                    yield from repeated(entry.listed(), entry.touched)
         if self.todos:
             todos = TodosChanged(session_id=self.main.id, todos=self.todos)
             yield BusEvent(type="todo.updated", properties=todos)
@@ -154,8 +160,10 @@ class Transcript:
         yield BusEvent(type="session.status", properties=status)
         yield from self.requests.snapshot()
 
-    def queued(self, turn_id: str) -> Queued | None:
-        return self._queued.get(turn_id)
+    def name_queued(self, turn_id: str, id: str) -> None:
+        """A client has chosen the id of a message that waits."""
+        if place := self.queued.get(turn_id):
+            self.queued[turn_id] = msgspec.structs.replace(place, id=id)
 
     def change_facts(self, facts: Facts) -> None:
         for thread in (self.main, *self.children.values()):
@@ -225,9 +233,13 @@ class Transcript:
     # -- turns --------------------------------------------------------------------------------
 
     def _start_turn(self, turn_id: str) -> None:
-        self._in_turn = True
-        self._place = self._queued.pop(turn_id, None) or Queued(self.sequence, self._moment)
+        self._in_turn, self._turn_began = True, self._moment
+        self._place = self.queued.pop(turn_id, None) or self._here()
         self._set_status(BUSY)
+
+    def _here(self) -> Queued:
+        id = message_id(self.main.id, self.sequence, self._moment)
+        return Queued(self.sequence, self._moment, id)
 
     def _end_turn(self, ended: TurnEnded) -> None:
         reason, moment = ended.metadata.stop_reason, self._moment
@@ -320,7 +332,7 @@ class Transcript:
         thread, moment = self._thread(item.parent_id), self._moment
         thread.complete(moment, "stop")
         # A second prompt of the same turn has its own place.
-        place, self._place = self._place or Queued(self.sequence, moment), None
+        place, self._place = self._place or self._here(), None
         words = next((part.text.split() for part in item.content if isinstance(part, Text)), [])
         self._asked_to_compact = words[:1] == [f"/{COMPACT.name}"]
         given = given_ids(item.native_item_id)
@@ -457,19 +469,19 @@ class Transcript:
         if fact is None:
             return
         if fact.state == "queued":
-            self._queued[fact.turn_id] = Queued(self.sequence, self._moment)
+            self.queued[fact.turn_id] = self._here()
             self.newly_queued = fact.turn_id
-        elif place := self._queued.pop(fact.turn_id, None):
-            id = message_id(self.main.id, place.sequence, place.moment)
-            self._emit("message.removed", MessageRemoved(session_id=self.main.id, message_id=id))
+        elif place := self.queued.pop(fact.turn_id, None):
+            self._emit("message.removed", MessageRemoved(session_id=self.main.id, message_id=place.id))
 
 
-def _repeated(thread: Thread, message: MessageWithParts, moment: int) -> Iterable[BusEvent]:
-    changed = MessageChanged(session_id=thread.id, info=message.info)
-    yield BusEvent(type="message.updated", properties=changed)
+def repeated(message: MessageWithParts, moment: int) -> Iterable[BusEvent]:
+    """A message as events."""
+    thread_id = message.info.session_id
+    yield BusEvent(type="message.updated", properties=MessageChanged(session_id=thread_id, info=message.info))
     for part in message.parts:
         yield BusEvent(
-            type="message.part.updated", properties=PartChanged(session_id=thread.id, part=part, time=moment)
+            type="message.part.updated", properties=PartChanged(session_id=thread_id, part=part, time=moment)
         )
 
 
