@@ -113,8 +113,8 @@ class Project:
         )
         return built
 
-    def types(self) -> None:
-        run("node", "node_modules/typescript/bin/tsc", "--noEmit", folder=self.folder)
+    def types(self, *options: str) -> None:
+        run("node", "node_modules/typescript/bin/tsc", "--noEmit", *options, folder=self.folder)
 
 
 @pytest.fixture
