@@ -198,6 +198,25 @@ def test_a_desktop_that_crashes_says_so_and_can_be_started_again(desktop: Client
     assert act(desktop, "start")["state"] == "active"
 
 
+def test_a_program_that_is_launched_during_a_stop_ends_too(desktop: Client, own_daemon: Daemon) -> None:
+    def launch() -> None:
+        with client_of(own_daemon, TOKEN) as other:
+            while other.post("/v1/desktop/launch", {"app": "sleep", "args": ["300"]}).status_code == 200:
+                begun.set()
+
+    for _ in range(5):
+        act(desktop, "start")
+        begun = threading.Event()
+        with ThreadPoolExecutor() as pool:
+            launching = [pool.submit(launch) for _ in range(4)]
+            assert begun.wait(SECONDS)
+            act(desktop, "stop")
+            for client in launching:
+                client.result()
+        infos = done(desktop.get("/v1/processes", owner="desktop"))["processes"]
+        assert [info for info in infos if info["status"] == "running"] == []
+
+
 def test_clients_that_use_the_mouse_at_once_do_not_disturb_each_other(
     desktop: Client, own_daemon: Daemon, tmp_path: Path
 ) -> None:
