@@ -112,6 +112,16 @@ def test_a_signal_to_exec_ends_the_command(
     assert processes(daemon) == []
 
 
+def test_exec_under_nohup_survives_the_end_of_its_terminal(environ: dict[str, str]) -> None:
+    script = "echo ready; read line; echo $line"
+    words = ["nohup", *CLI, "exec", "-i", "--", "sh", "-c", script]
+    with subprocess.Popen(words, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        running.send_signal(signal.SIGHUP)
+        assert running.communicate(b"still here\n", SECONDS)[0] == b"still here\n"
+
+
 # -- on a terminal --------------------------------------------------------------------------------
 
 

@@ -173,3 +173,13 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(CommandFailed, match="became shorter while it was read"):
         next(pieces)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e999", "much"])
+def test_a_limit_is_a_number(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """NaN would be sent as null, which is no limit."""
+    with pytest.raises(WrongUsage, match="is not NAME=NUMBER"):
+        call("sessions", "create", "s", "--agent", "mock", "--limits", f"maxCostUsd={value}")
+    with pytest.raises(SystemExit):
+        parse(["run", "mock", "hello", "--max-cost-usd", value])
+    assert f"invalid number value: '{value}'" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +110,24 @@ def test_run_leaves_no_process_without_keep(tmp_path: Path) -> None:
         subprocess.run(command(*run, "--keep"), env=env, cwd=tmp_path, check=True, capture_output=True)
         assert len(agent_pids(daemon)) == 1
         assert done(client.get("/v1/sessions/kept"))["state"] == "idle"
+
+
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP", "closed pipe"])
+def test_a_run_that_is_ended_cancels_its_turn(environ: dict[str, str], cli: Cli, ending: str) -> None:
+    session = f"ended-by-{ending.replace(' ', '-')}"
+    run = begun("run", "mock", "pace 1000 50", "--session", session, env=environ, cwd=Path(environ["HOME"]))
+    assert run.stdout is not None
+    assert run.stderr is not None
+    run.stdout.read(1)
+    if ending == "closed pipe":
+        run.stdout.close()
+    else:
+        run.send_signal(signal.Signals[ending])
+    assert run.wait(SECONDS) == (1 if ending == "closed pipe" else 128 + signal.Signals[ending])
+    assert "Traceback" not in run.stderr.read()
+    run.stdout.close()
+    run.stderr.close()
+    wait_until(lambda: json.loads(cli("sessions", "get", session, "--json").stdout)["state"] == "idle")
 
 
 # -- variables ----------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +196,52 @@ def test_a_desktop_that_crashes_says_so_and_can_be_started_again(desktop: Client
     assert look(desktop, "status")["lastError"]["code"] == "desktop_runtime_failed"
     assert problem(desktop.get("/v1/desktop/screenshot")) == (503, "desktop_runtime_failed", None)
     assert act(desktop, "start")["state"] == "active"
+
+
+def test_a_program_that_is_launched_during_a_stop_ends_too(desktop: Client, own_daemon: Daemon) -> None:
+    def launch() -> None:
+        with client_of(own_daemon, TOKEN) as other:
+            while other.post("/v1/desktop/launch", {"app": "sleep", "args": ["300"]}).status_code == 200:
+                begun.set()
+
+    for _ in range(5):
+        act(desktop, "start")
+        begun = threading.Event()
+        with ThreadPoolExecutor() as pool:
+            launching = [pool.submit(launch) for _ in range(4)]
+            assert begun.wait(SECONDS)
+            act(desktop, "stop")
+            for client in launching:
+                client.result()
+        infos = done(desktop.get("/v1/processes", owner="desktop"))["processes"]
+        assert [info for info in infos if info["status"] == "running"] == []
+
+
+def test_clients_that_use_the_mouse_at_once_do_not_disturb_each_other(
+    desktop: Client, own_daemon: Daemon, tmp_path: Path
+) -> None:
+    act(desktop, "start")
+    state = tmp_path / "state.json"
+    act(desktop, "launch", **form(state))
+    wait_for_form(state, lambda found: True)
+    x, y = find(desktop.get("/v1/desktop/screenshot").content, RED)
+
+    def move() -> None:
+        with client_of(own_daemon, TOKEN) as other:
+            while not clicked.is_set():
+                act(other, "mouse/move", x=1000, y=600)
+                act(other, "mouse/drag", startX=900, startY=600, endX=1000, endY=650)
+
+    clicked = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        moving = pool.submit(move)
+        try:
+            for _ in range(5):
+                act(desktop, "mouse/click", x=x, y=y)
+        finally:
+            clicked.set()
+        moving.result()
+    wait_for_form(state, lambda found: found["pressed"] == 5)
 
 
 def test_the_display_needs_its_cookie_and_has_no_port(desktop: Client, own_daemon: Daemon) -> None:

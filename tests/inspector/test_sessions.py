@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.daemons import Client, Daemon
 
 from .window import Window
@@ -97,6 +97,25 @@ def test_what_other_clients_do_shows_at_once(window: Window, client: Client) -> 
     expect(row(window, "Renamed elsewhere")).to_contain_text("Ended")
     client.delete(f"/v1/sessions/{session}")
     expect(row(window, "Renamed elsewhere")).to_have_count(0)
+
+
+def test_a_message_that_is_sent_while_another_session_is_opened_is_no_draft(
+    window: Window, client: Client
+) -> None:
+    one, other = client.create(), client.create()
+    window.open(f"#/sessions/{one}")
+    held: list[Route] = []
+    window.page.route("**/messages", lambda route: held.append(route))
+    window.message.fill("hello")
+    with window.page.expect_request("**/messages"):
+        window.message.press("Enter")
+    window.page.goto(f"{window.address}#/sessions/{other}")
+    expect(window.message).to_have_value("")
+    with window.page.expect_response("**/messages"):
+        held[0].continue_()
+    window.page.goto(f"{window.address}#/sessions/{one}")
+    window.sees("You said: hello")
+    expect(window.message).to_have_value("")
 
 
 def test_sessions_are_found_by_text_and_by_state(window: Window, client: Client) -> None:

@@ -92,7 +92,7 @@ class Project:
         run("node", "node_modules/vite/bin/vite.js", "build", folder=self.folder, env={"VITE_DAEMON": daemon})
         return self.folder / "dist"
 
-    def esbuild(self, daemon: str) -> Path:
+    def esbuild(self, daemon: str, *options: str) -> Path:
         built = self.folder / "dist"
         run(
             "node_modules/.bin/esbuild",
@@ -101,7 +101,7 @@ class Project:
             "--splitting",
             "--format=esm",
             "--jsx=automatic",
-            "--minify",
+            *(options or ("--minify",)),
             f"--outdir={built}",
             f'--define:import.meta.env.VITE_DAEMON="{daemon}"',
             "--define:import.meta.env.VITE_TOKEN=undefined",
@@ -113,8 +113,8 @@ class Project:
         )
         return built
 
-    def types(self) -> None:
-        run("node", "node_modules/typescript/bin/tsc", "--noEmit", folder=self.folder)
+    def types(self, *options: str) -> None:
+        run("node", "node_modules/typescript/bin/tsc", "--noEmit", *options, folder=self.folder)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Request, expect
 from tests.daemons import Client, Daemon, client_of, running
 
 from ..inspector.test_looks import AXE, FAULTS, LOW_CONTRAST
@@ -273,3 +273,65 @@ def test_react_18_and_plain_esbuild_do_as_well(
     chat.say("markdown")
     chat.is_idle()
     expect(chat.log.get_by_role("article").last.locator("code").first).to_be_visible()
+
+
+STRICT = """
+function Switching({ first }: { first: string }) {
+  const [id, show] = useState<string | null>(first);
+  Object.assign(window, { show });
+  return id === null ? <p>Closed</p> : <Chat id={id} />;
+}
+"""
+
+
+def test_strict_mode_switching_sessions_and_unmounting_leave_no_stream(
+    project: Callable[..., Project],
+    daemon: Daemon,
+    client: Client,
+    origin: Site,
+    new_page: Callable[[], Page],
+) -> None:
+    """In development, React mounts everything twice."""
+    strict = project()
+    program = strict.folder / "chat.tsx"
+    text = program.read_text().replace(
+        "<Chat id={id} />)", "<StrictMode><Switching first={id} /></StrictMode>)"
+    )
+    imports = 'import { StrictMode, useState } from "react";\n'
+    program.write_text(imports + text.replace("const root =", f"{STRICT}\nconst root ="))
+    page = new_page()
+    streams: set[Request] = set()
+
+    def ended(request: Request) -> None:
+        streams.discard(request)
+
+    def began(request: Request) -> None:
+        if request.url.endswith("/v1/events/sse"):
+            streams.add(request)
+
+    page.on("request", began)
+    page.on("requestfinished", ended)
+    page.on("requestfailed", ended)
+    built = strict.esbuild(f"http://127.0.0.1:{daemon.port}", "--jsx-dev")
+    assert any("react-dom-client.development" in file.read_text() for file in built.glob("*.js"))
+    chat = opened(built, daemon, origin, page)
+    chat.say("hello")
+    chat.sees("You said: hello")
+    chat.is_idle()
+    assert len(streams) == 1
+
+    other = client.create()
+    chat.message.fill("a draft")
+    page.evaluate("(id) => show(id)", other)
+    expect(chat.message).to_have_value("")
+    expect(chat.log.get_by_text("You said: hello")).to_have_count(0)
+    chat.say("there")
+    chat.sees("You said: there")
+    page.evaluate("(id) => show(id)", chat.session)
+    expect(chat.message).to_have_value("a draft")
+    chat.sees("You said: hello")
+    assert len(streams) == 1
+
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/v1/events/sse")):
+        page.evaluate("() => show(null)")
+    assert streams == set()

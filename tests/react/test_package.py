@@ -32,6 +32,13 @@ def test_the_types_are_right_here_and_in_a_project_that_uses_them(
 
 
 @pytest.mark.slow
+def test_a_project_with_the_resolution_that_knows_no_exports_finds_the_types(
+    packed: Path, project: Callable[..., Project]
+) -> None:
+    project().types("--module", "esnext", "--moduleResolution", "node10")
+
+
+@pytest.mark.slow
 def test_what_is_packed_is_the_build_and_its_sources(packed: Path) -> None:
     [tarball] = packed.glob("sandbox-agentd-react-*.tgz")
     with tarfile.open(tarball) as files:

@@ -9,11 +9,16 @@ const event = (sequence: number) => ({ sequence, type: "agent.unknown", data: {}
 class Log {
   events: Event[] = [];
   release: (() => void)[] = [];
+  /** What the information about the session waits for. */
+  described: Promise<void> = Promise.resolve();
 
   conversation = new Conversation(new Connection(new Operations({ baseUrl: "http://a", fetch: (url) => this.#answer(new URL(String(url))) })), "s");
 
   async #answer({ pathname, searchParams }: URL): Promise<Response> {
-    if (pathname === "/v1/sessions/s") return Response.json({ sessionId: "s", state: "idle" });
+    if (pathname === "/v1/sessions/s") {
+      await this.described;
+      return Response.json({ sessionId: "s", state: "idle" });
+    }
     const events = this.events.slice(Number(searchParams.get("offset")));
     await new Promise<void>((resolve) => this.release.push(resolve));
     return Response.json({ events, hasMore: false });
@@ -50,4 +55,34 @@ test("an event that the log does not have is not requested forever", async () =>
   await caughtUp;
   expect(log.release).toEqual([]);
   expect(sequences(conversation)).toEqual([]);
+});
+
+test("an event that comes after the last page, while the session's information is under way, is not left out", async () => {
+  const log = new Log();
+  const { conversation } = log;
+  let describe: () => void = () => undefined;
+  log.described = new Promise((resolve) => (describe = resolve));
+  log.events.push(event(1));
+  const caughtUp = conversation.catchUp();
+  await log.answer();
+  await vi.waitFor(() => expect(sequences(conversation)).toEqual([1]));
+  log.events.push(event(2));
+  conversation.take(event(2));
+  describe();
+  await caughtUp;
+  expect(sequences(conversation)).toEqual([1, 2]);
+});
+
+test("an event between a page and the opening of the stream is not left out", async () => {
+  const log = new Log();
+  const { conversation } = log;
+  const caughtUp = conversation.catchUp();
+  await vi.waitFor(() => expect(log.release).not.toEqual([]));
+  log.events.push(event(1));
+  // The stream is open now, and was not when the event came.
+  void conversation.catchUp();
+  await log.answer();
+  await log.answer();
+  await caughtUp;
+  expect(sequences(conversation)).toEqual([1]);
 });

@@ -40,6 +40,9 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
+/** How long the daemon may take to stop before it is killed. */
+const STOP_MS = 10_000;
+
 type Child = ChildProcessByStdio<null, null, Readable>;
 
 export async function startDaemon(options: StartOptions): Promise<Daemon> {
@@ -106,7 +109,9 @@ async function stop(child: Child): Promise<void> {
   child.ref();
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
   await ended;
+  clearTimeout(timer);
 }
 
 /** A module of Node, imported by a computed name so that bundlers for browsers do not look for it. */

@@ -104,11 +104,11 @@ export class Http {
   }
 
   async json<Answer>(operation: Operation, call: Call = {}): Promise<Answer> {
-    return this.decoded(await this.send(operation, call));
+    return this.#tried(operation, call, async () => this.decoded(await this.once(operation, call), call.signal));
   }
 
-  async decoded<Answer>(answer: Response): Promise<Answer> {
-    const text = await answer.text();
+  async decoded<Answer>(answer: Response, signal?: AbortSignal): Promise<Answer> {
+    const text = await textOf(answer, this.baseUrl, signal);
     try {
       return JSON.parse(text) as Answer;
     } catch {
@@ -124,9 +124,13 @@ export class Http {
 
   /** Send a request, with retries. Returns a successful response. */
   async send(operation: Operation, call: Call): Promise<Response> {
+    return this.#tried(operation, call, () => this.once(operation, call));
+  }
+
+  async #tried<Result>(operation: Operation, call: Call, work: () => Promise<Result>): Promise<Result> {
     for (let tries = 0; ; tries += 1) {
       try {
-        return await this.once(operation, call);
+        return await work();
       } catch (error) {
         if (tries >= this.#maxRetries || !isRetryable(operation, error)) throw error;
         await pause(waitAfter(tries, error), call.signal);
@@ -153,7 +157,7 @@ export class Http {
       });
     }
     this.#compareVersions(answer.headers.get("x-sandbox-agent-version"));
-    if (!answer.ok) throw await problemFrom(answer, this.baseUrl);
+    if (!answer.ok) throw await problemFrom(answer, this.baseUrl, call.signal);
     return answer;
   }
 
@@ -212,9 +216,10 @@ function split(route: string): [method: string, path: string] {
 function filled(template: string, values: Record<string, string>): string {
   return template.replace(/{(\w+)}/g, (_, name: string) => {
     const value = values[name];
-    if (typeof value !== "string" || value === "") {
+    // `fetch` resolves dots, even encoded ones: the request would go to another resource, such as the session.
+    if (typeof value !== "string" || ["", ".", ".."].includes(value)) {
       const shown = value === undefined ? "missing" : JSON.stringify(value);
-      throw new WrongUsage(`${name} is ${shown}: it must be a string that is not empty`);
+      throw new WrongUsage(`${name} is ${shown}: it must be an id, a string that is not empty`);
     }
     return encodeURIComponent(value);
   });
@@ -230,9 +235,19 @@ function queryOf(values: object = {}): string {
   return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()}`;
 }
 
-async function problemFrom(answer: Response, baseUrl: string): Promise<SandboxAgentError> {
+/** The body of a response. One that is cut off is an error like a missing response. */
+async function textOf(answer: Response, baseUrl: string, signal?: AbortSignal): Promise<string> {
+  try {
+    return await answer.text();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new DaemonUnreachable(`the connection to ${baseUrl} was lost: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function problemFrom(answer: Response, baseUrl: string, signal?: AbortSignal): Promise<SandboxAgentError> {
   const retryAfter = secondsOf(answer.headers.get("retry-after"));
-  const body = await answer.text();
+  const body = await textOf(answer, baseUrl, signal);
   try {
     const details = JSON.parse(body) as ProblemDetails;
     if (typeof details.type === "string" && typeof details.detail === "string") {

@@ -5,7 +5,7 @@
  * connection is lost, asks for what follows: nothing is lost, and nothing is delivered twice.
  */
 import { createParser } from "eventsource-parser";
-import { DaemonUnreachable } from "./errors.js";
+import { DaemonUnreachable, NotADaemon } from "./errors.js";
 import type { Event } from "./events.js";
 import { type Call, type Http, isPutOff, type Operation, pause, waitAfter } from "./http.js";
 
@@ -52,8 +52,10 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
     let failure: unknown = null;
     try {
       const headers = { ...call.headers, ...(last === undefined ? {} : { "last-event-id": String(last) }) };
-      const answer = await http.once(operation, { ...call, headers, signal: connection.signal });
+      const asked = http.once(operation, { ...call, headers, signal: connection.signal });
+      const answer = await within(http.silenceTimeoutMs, connection, asked);
       if (answer.status === 204) return;
+      checkStream(answer, http);
       onConnection?.({ state: "open" });
       for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
         tries = 0;
@@ -79,9 +81,9 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
       });
     }
     const wait = waitAfter(tries, failure);
-    const woken = new Promise<void>((resolve) => {
-      onConnection?.({ state: "waiting", error: failure, retryAt: Date.now() + wait, retry: resolve });
-    });
+    let retry: () => void = () => undefined;
+    const woken = new Promise<void>((resolve) => (retry = resolve));
+    onConnection?.({ state: "waiting", error: failure, retryAt: Date.now() + wait, retry });
     await pause(wait, call.signal, woken);
     tries += 1;
   }
@@ -91,7 +93,9 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
 export async function* followOnce(http: Http, operation: Operation, call: Call): AsyncGenerator<Frame> {
   const connection = linked(call.signal);
   try {
-    const answer = await http.once(operation, { ...call, signal: connection.signal });
+    const asked = http.once(operation, { ...call, signal: connection.signal });
+    const answer = await within(http.silenceTimeoutMs, connection, asked);
+    checkStream(answer, http);
     for await (const frame of framesOf(answer, connection, http.silenceTimeoutMs)) {
       if (frame.data !== "") yield frame;
     }
@@ -169,25 +173,27 @@ async function* framesOf(answer: Response, connection: Connection, silence: numb
     onComment: (comment) => ready.push({ id: numberOf(/^position (\d+)$/.exec(comment)?.[1]), name: null, data: "" }),
   });
   for (;;) {
-    const chunk = await readWithin(silence, reader, connection);
-    if (chunk === null) return;
-    parser.feed(decoder.decode(chunk, { stream: true }));
+    const next = reader.read().catch((error: unknown) => {
+      throw new DaemonUnreachable("the connection was lost", { cause: error });
+    });
+    const { done, value } = await within(silence, connection, next);
+    if (done) return;
+    parser.feed(decoder.decode(value, { stream: true }));
     yield* ready.splice(0);
   }
 }
 
-/** The next bytes, null at the end. Only our own wait is limited: a slow caller does not mean a dead connection. */
-async function readWithin(
-  silence: number,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  connection: Connection,
-): Promise<Uint8Array | null> {
-  const timer = setTimeout(() => connection.abort(new Error("the connection was silent for too long")), silence);
+function checkStream(answer: Response, { baseUrl }: Http): void {
+  if (answer.headers.get("content-type")?.startsWith("text/event-stream")) return;
+  throw new NotADaemon(`${baseUrl} did not answer with a stream of events: it is not a sandbox-agent daemon`);
+}
+
+/** Wait for the daemon. Only our own wait is limited: a slow caller does not mean a dead connection. */
+async function within<Value>(silence: number, connection: Connection, work: Promise<Value>): Promise<Value> {
+  const silent = new DaemonUnreachable("the connection was silent for too long");
+  const timer = setTimeout(() => connection.abort(silent), silence);
   try {
-    const { done, value } = await reader.read();
-    return done ? null : value;
-  } catch (error) {
-    throw new DaemonUnreachable("the connection was lost", { cause: error });
+    return await work;
   } finally {
     clearTimeout(timer);
   }

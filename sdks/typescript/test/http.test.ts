@@ -159,6 +159,20 @@ test("two messages have two keys, and a key of the program's is kept", async () 
   assert.deepEqual([keys[2], server.requests[2]?.body], ["mine", '{"message":"three","fresh":true}']);
 });
 
+/** The connection is lost in the middle of the answer. */
+const cutOff: Answer = (answer) => {
+  answer.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+  answer.write('{"status":', () => answer.destroy());
+};
+
+test("an answer that is cut off is like none", async () => {
+  const server = await scripted(cutOff, json({ status: "ok" }), cutOff);
+  const client = await connect(server);
+  assert.equal((await client.getHealth()).status, "ok");
+  await assert.rejects(client.newSession({ agent: "mock" }), sdk.DaemonUnreachable);
+  assert.equal(server.requests.length, 3);
+});
+
 test("what could be done twice is not tried again when no answer came", async () => {
   const server = await scripted(hangUp);
   const client = await connect(server);
@@ -193,6 +207,9 @@ test("ids are encoded, so that none can leave its place", async () => {
   const client = await connect(server);
   await client.getSession("../agents?x=#");
   assert.equal(server.requests[0]?.path, "/v1/sessions/..%2Fagents%3Fx%3D%23");
+  // `DELETE /v1/sessions/s/queue/..` would delete the session.
+  for (const id of ["..", ".", ""]) await assert.rejects(client.withdrawMessage("s", id), sdk.WrongUsage);
+  assert.equal(server.requests.length, 1);
 });
 
 test("another version of the daemon is told once", async () => {

@@ -58,6 +58,9 @@ async function install(): Promise<void> {
   mkdirSync(join(project, "common"));
   writeFileSync(join(project, "common/program.cts"), COMMON_PROGRAM);
   writeFileSync(join(project, "common/tsconfig.json"), JSON.stringify(COMMON_OPTIONS));
+  mkdirSync(join(project, "old"));
+  writeFileSync(join(project, "old/program.ts"), OLD_PROGRAM);
+  writeFileSync(join(project, "old/tsconfig.json"), JSON.stringify(OLD_OPTIONS));
   mkdirSync(join(project, "page"));
   writeFileSync(join(project, "page/page.ts"), BROWSER_PAGE);
   writeFileSync(join(project, "page/tsconfig.json"), JSON.stringify(BROWSER_OPTIONS));
@@ -78,6 +81,23 @@ async function main(): Promise<void> {
 }
 void main();
 `;
+
+/** A project with the resolution that knows no `exports`; the packages of the clouds are not installed. */
+const OLD_OPTIONS = {
+  compilerOptions: {
+    target: "ES2022",
+    module: "CommonJS",
+    moduleResolution: "node10",
+    strict: true,
+    skipLibCheck: true,
+    types: ["node"],
+    noEmit: true,
+  },
+};
+const { exports: ENTRIES } = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8")) as { exports: object };
+const OLD_PROGRAM = Object.keys(ENTRIES)
+  .map((entry, index) => `import * as entry${index} from "sandbox-agentd${entry.slice(1)}"; void entry${index};`)
+  .join("\n");
 
 /** A page has no types of Node's, and checks the types of what it imports too. */
 const BROWSER_OPTIONS = {
@@ -112,10 +132,10 @@ async function tsc(folder: string): Promise<string> {
 }
 
 await install();
-const compiled = await Promise.all([project, join(project, "page"), join(project, "common")].map(tsc));
+const compiled = await Promise.all([".", "page", "common", "old"].map((folder) => tsc(join(project, folder))));
 
-test("examples, snippets, a page and CommonJS compile strictly, with the package's own types checked", () => {
-  assert.deepEqual(compiled, ["", "", ""]);
+test("examples, snippets, a page, CommonJS and the resolution without exports compile strictly", () => {
+  assert.deepEqual(compiled, ["", "", "", ""]);
 });
 
 test("a program in CommonJS runs, and ends with its client", async () => {

@@ -102,3 +102,12 @@ test("two daemons do not share a folder, and the second says so", async () => {
   await assert.rejects(SandboxAgent.start(options), /another daemon \(pid \d+\) uses .*: stop it, or give this one/);
   await client.close();
 });
+
+test("a daemon that does not stop is killed", async () => {
+  const client = await SandboxAgent.start(optionsIn(temporaryFolder()));
+  const { daemonPid } = client;
+  assert.ok(daemonPid);
+  process.kill(daemonPid, "SIGSTOP");
+  await client.close();
+  await isGone(daemonPid);
+});

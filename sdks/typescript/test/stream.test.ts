@@ -181,3 +181,26 @@ test("a frame may have many megabytes and come in many pieces", async () => {
     break;
   }
 });
+
+test("a connection that is silent before its answer is replaced too", async () => {
+  const server = await scripted(() => undefined, events([1], "stay"));
+  const client = await SandboxAgent.connect({ baseUrl: server.baseUrl, silenceTimeoutMs: 200 });
+  assert.deepEqual(await sequencesUntil(client.streamEvents("s"), 1), [1]);
+});
+
+test("an error of onConnection reaches the reader", async () => {
+  const server = await scripted(events([1], "break"));
+  const client = await connect(server);
+  const reason = new Error("a bug of the program");
+  const onConnection = (connection: StreamConnection): void => {
+    if (connection.state === "waiting") throw reason;
+  };
+  await assert.rejects(sequencesUntil(client.streamEvents("s", { onConnection }), 2), reason);
+});
+
+test("a page of another server is not a stream", async () => {
+  const server = await scripted((answer) => answer.end("<html>"));
+  const client = await connect(server);
+  await assert.rejects(sequencesUntil(client.streamEvents("s"), 1), { name: "NotADaemon" });
+  await assert.rejects(async () => void (await client.fs.watch().next()), { name: "NotADaemon" });
+});

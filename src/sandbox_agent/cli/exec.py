@@ -22,6 +22,7 @@ from ..client.blocking.terminal import Terminal
 from ..client.call import call, segment
 from ..errors import SandboxAgentError
 from ..schema.processes import ProcessInfo
+from .ending import ended_by_signals
 from .failures import INTERRUPTED, CommandFailed, ProblemAnswered, WrongUsage
 from .process_output import decoded_entry, write_output
 from .remote import Remote, find_address
@@ -49,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
         # A pipe must lose nothing; a terminal shows the latest output.
         "hold": not args.tty,
     }
-    with Remote(find_address(args)) as remote, _ended_by_signals():
+    with Remote(find_address(args)) as remote, ended_by_signals():
         process = _start(remote, body)
         try:
             if args.tty:
@@ -71,21 +72,6 @@ def _start(remote: Remote, body: dict[str, Any]) -> ProcessInfo:
         # As in a shell: 127 if there is no such program, 126 if it cannot be run.
         refused.exit_code = refused.problem().get("exitCode", refused.exit_code)
         raise
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the command like Ctrl-C: it does not outlive `exec`."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def attach(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .command import Argument, Command
-from .parser import PROG, Parser, Subparsers, add_command, add_group, escaped
+from .parser import PROG, Parser, Subparsers, add_command, add_group, escaped, number
 from .table import COMMANDS, GROUPS
 
 DIRECTORY = "Working directory of the agent. Default: the current directory, or the daemon's if it runs on another machine."
@@ -114,7 +114,7 @@ def add_flag(parser: Parser, field: Argument) -> None:
         case _:
             parser.add_argument(
                 field.flag,
-                type={"integer": int, "number": float}.get(field.kind, str),
+                type={"integer": int, "number": number}.get(field.kind, str),
                 required=field.required,
                 choices=field.choices or None,
                 metavar=None if field.choices else field.name.rsplit("_", 1)[-1].upper(),

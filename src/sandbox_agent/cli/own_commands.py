@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .operation_commands import DIRECTORY, add_mcp, add_sources
-from .parser import Parser, Subparsers, add_command, add_group, add_json
+from .parser import Parser, Subparsers, add_command, add_group, add_json, number
 from .table import AGENTS, COMMANDS
 
 AGENT_NAMES = tuple(name for name, _ in AGENTS)
@@ -61,7 +61,7 @@ def add_run(commands: Subparsers[Parser]) -> None:
     )
     run.add_argument(
         "--max-cost-usd",
-        type=float,
+        type=number,
         metavar="USD",
         help="End the turn when the session has cost this much, as the agent reports it.",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,14 @@ PROG = "sandbox-agent"
 CLIENT_FLAGS = ("--endpoint", "--token", "--token-file", "--data-dir", "--json")
 
 Subparsers = argparse._SubParsersAction  # argparse has no public name for it
+
+
+def number(text: str) -> float:
+    """JSON has neither NaN nor infinity: they would be sent as null, which removes a limit."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
 
 
 class Parser(argparse.ArgumentParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 import stat
@@ -185,10 +186,19 @@ def limits(texts: list[str]) -> dict[str, float | None]:
     for text in texts:
         name, _, value = text.partition("=")
         try:
-            found[name] = None if value == "none" else msgspec.convert(value, int | float, strict=False)
-        except msgspec.ValidationError:
+            found[name] = (
+                None if value == "none" else _finite(msgspec.convert(value, int | float, strict=False))
+            )
+        except (msgspec.ValidationError, ValueError):
             raise WrongUsage(f"--limits `{text}` is not NAME=NUMBER or NAME=none") from None
     return found
+
+
+def _finite(value: float) -> float:
+    """Others would be sent as null, which removes the limit."""
+    if not math.isfinite(value):
+        raise ValueError
+    return value
 
 
 def _mcp_server(value: str) -> dict[str, Any]:

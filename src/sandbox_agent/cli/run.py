@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..config import PREFIX
+from .ending import ended_by_signals
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import say
 from .remote import Remote, call, find_address, session_path
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     timeout = None if args.timeout is None else seconds(args.timeout)
     prompt = _prompt(args)
     _check_attachments(args)
-    with daemon_for(args) as (remote, whose):
+    with ended_by_signals(), daemon_for(args) as (remote, whose):
         session = open_session(remote, whose, args)
         sent = _send(remote, session, prompt, args)
         if sent["queued"]:

@@ -74,6 +74,10 @@ class Turn:
         try:
             with self._watch:
                 return self._follow(seen)
+        except (OSError, SystemExit):
+            # Nobody sees the rest: the output cannot be written, or the command was told to end.
+            self._cancel()
+            raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             for number, handler in before.items():

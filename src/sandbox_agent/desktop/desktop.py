@@ -275,9 +275,14 @@ class Desktop:
             raise DesktopInvalidAction("an argument contains a NUL character", field="args")
         spec = ProgramSpec((program, *args), display.env, None, takes_input=False)
         try:
-            return await self._processes.create(spec, interactive=False, owner="desktop")
+            process = await self._processes.create(spec, interactive=False, owner="desktop")
         except InvalidRequest as error:
             raise DesktopInvalidAction(error.detail, field="app") from error
+        if self._running is None or self._running.display is not display:
+            # A stop that came meanwhile has not seen it.
+            await _end(process)
+            raise DesktopRuntimeInactive("the desktop was stopped before the program ran")
+        return process
 
 
 async def _end(process: Process) -> None:

@@ -26,6 +26,8 @@ class Mouse:
     def __init__(self, x: XConnection, windows: Windows) -> None:
         self._x = x
         self._windows = windows
+        self._acting = asyncio.Lock()
+        """There is one pointer: a move of another client would turn a click into a drag."""
 
     async def position(self) -> MousePosition:
         x, y, child, _ = await self._x.pointer()
@@ -33,19 +35,26 @@ class Mouse:
         return MousePosition(x, y, 0, str(window) if window else None)
 
     async def move(self, x: int, y: int) -> MousePosition:
-        self._move(x, y)
-        return await self._done()
+        async with self._acting:
+            self._move(x, y)
+            return await self._done()
 
     async def click(self, x: int, y: int, button: MouseButton, count: int) -> MousePosition:
-        self._move(x, y)
-        number = BUTTONS[button]
-        for _ in range(count):
-            self._x.fake(PRESS, number)
+        async with self._acting:
+            self._move(x, y)
+            number = BUTTONS[button]
+            for _ in range(count):
+                await self._click(number)
+            return await self._done()
+
+    async def _click(self, number: int) -> None:
+        self._x.fake(PRESS, number)
+        try:
             await asyncio.sleep(CLICK_SECONDS)
+        finally:
             self._x.fake(RELEASE, number)
-            await asyncio.sleep(CLICK_SECONDS)
-            await self._until_released(number)
-        return await self._done()
+        await asyncio.sleep(CLICK_SECONDS)
+        await self._until_released(number)
 
     async def _until_released(self, number: int) -> None:
         """A window manager holds the pointer back while it looks at a press: another press before that would be lost."""
@@ -57,40 +66,44 @@ class Mouse:
             await asyncio.sleep(CLICK_SECONDS)
 
     async def press(self, x: int | None, y: int | None, button: MouseButton) -> MousePosition:
-        self._move_if_given(x, y)
-        self._x.fake(PRESS, BUTTONS[button])
-        return await self._done()
+        async with self._acting:
+            self._move_if_given(x, y)
+            self._x.fake(PRESS, BUTTONS[button])
+            return await self._done()
 
     async def release(self, x: int | None, y: int | None, button: MouseButton) -> MousePosition:
-        self._move_if_given(x, y)
-        self._x.fake(RELEASE, BUTTONS[button])
-        return await self._done()
+        async with self._acting:
+            self._move_if_given(x, y)
+            self._x.fake(RELEASE, BUTTONS[button])
+            return await self._done()
 
     async def drag(self, start: tuple[int, int], end: tuple[int, int], button: MouseButton) -> MousePosition:
         self._check(*end)
-        self._move(*start)
-        number = BUTTONS[button]
-        self._x.fake(PRESS, number)
-        try:
-            for step in range(1, DRAG_STEPS + 1):
-                await asyncio.sleep(DRAG_SECONDS / DRAG_STEPS)
-                x, y = (a + (b - a) * step // DRAG_STEPS for a, b in zip(start, end, strict=True))
-                self._move(x, y)
-        finally:
-            self._x.fake(RELEASE, number)
-        return await self._done()
+        async with self._acting:
+            self._move(*start)
+            number = BUTTONS[button]
+            self._x.fake(PRESS, number)
+            try:
+                for step in range(1, DRAG_STEPS + 1):
+                    await asyncio.sleep(DRAG_SECONDS / DRAG_STEPS)
+                    x, y = (a + (b - a) * step // DRAG_STEPS for a, b in zip(start, end, strict=True))
+                    self._move(x, y)
+            finally:
+                self._x.fake(RELEASE, number)
+            return await self._done()
 
     async def scroll(self, x: int, y: int, right: int, down: int) -> MousePosition:
-        self._move(x, y)
         turns = [
             (WHEEL_DOWN if down > 0 else WHEEL_UP, down),
             (WHEEL_RIGHT if right > 0 else WHEEL_LEFT, right),
         ]
-        for number, steps in turns:
-            for _ in range(abs(steps)):
-                self._x.fake(PRESS, number)
-                self._x.fake(RELEASE, number)
-        return await self._done()
+        async with self._acting:
+            self._move(x, y)
+            for number, steps in turns:
+                for _ in range(abs(steps)):
+                    self._x.fake(PRESS, number)
+                    self._x.fake(RELEASE, number)
+            return await self._done()
 
     def _move_if_given(self, x: int | None, y: int | None) -> None:
         if (x is None) != (y is None):

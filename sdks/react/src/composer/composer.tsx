@@ -161,6 +161,8 @@ function Writing(props: ComposerProps) {
 
   const done = () => {
     history.add(text);
+    // Another session may be shown by now, and this field be gone.
+    drafts.set(sessionId, "");
     write("");
     recall.end();
   };

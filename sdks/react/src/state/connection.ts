@@ -92,7 +92,7 @@ export class Connection extends Observable<Link> {
   retryNow = (): void => this.#retry();
 
   async #run(stream: AbortController): Promise<void> {
-    window.addEventListener("online", this.retryNow);
+    window.addEventListener("online", this.retryNow, { signal: stream.signal });
     while (!stream.signal.aborted) {
       const broken = await this.#follow(stream.signal).then(() => null, (error: unknown) => error);
       if (stream.signal.aborted) break;
@@ -112,7 +112,6 @@ export class Connection extends Observable<Link> {
         stream.signal.addEventListener("abort", retry);
       });
     }
-    window.removeEventListener("online", this.retryNow);
   }
 
   async #follow(outer: AbortSignal): Promise<void> {

@@ -33,7 +33,10 @@ export class Conversation extends Observable<ConversationView> {
   #info: SessionInfo | null = null;
   #news = 0;
   #isGone = false;
-  #catchingUp: Promise<void> | null = null;
+  #reading: Promise<void> | null = null;
+  #asking: Promise<void> | null = null;
+  /** The stream was opened while a page was under way: events in between are in neither. */
+  #mayLack = false;
   #failure: string | null = null;
   #view: ConversationView | null = null;
   #scheduled = false;
@@ -57,7 +60,7 @@ export class Conversation extends Observable<ConversationView> {
       count: this.#events.length,
       info: this.#info,
       isGone: this.#isGone,
-      catchingUp: this.#catchingUp !== null,
+      catchingUp: this.#reading !== null || this.#asking !== null,
       failure: this.#failure,
       asksElsewhere: this.#askingElsewhere > 0,
     };
@@ -71,7 +74,9 @@ export class Conversation extends Observable<ConversationView> {
   /** An event from the stream. */
   take(event: Event): void {
     this.#known = Math.max(this.#known, event.sequence);
-    if (event.sequence === this.#last + 1 && !this.#catchingUp) this.#append(event);
+    // The pages are read until they have it.
+    if (this.#reading) return;
+    if (event.sequence === this.#last + 1) this.#append(event);
     else if (event.sequence > this.#last) void this.catchUp();
   }
 
@@ -85,11 +90,10 @@ export class Conversation extends Observable<ConversationView> {
 
   /** Read everything after the last event we have. */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= Promise.all([this.#readInfo(), this.#readPages()]).then(() => {
-      this.#catchingUp = null;
-      this.#schedule();
-    });
-    return this.#catchingUp;
+    this.#mayLack = this.#reading !== null;
+    this.#asking ??= this.#readInfo();
+    this.#reading ??= this.#readPages();
+    return Promise.all([this.#asking, this.#reading]).then(() => this.#schedule());
   }
 
   /** Show requests outside the transcript, until the returned function is called. */
@@ -115,6 +119,8 @@ export class Conversation extends Observable<ConversationView> {
       if (this.#news === before) [this.#info, this.#isGone] = [info, false];
     } catch (error) {
       this.#isGone ||= error instanceof SessionNotFound;
+    } finally {
+      this.#asking = null;
     }
   }
 
@@ -124,14 +130,18 @@ export class Conversation extends Observable<ConversationView> {
     try {
       for (let more = true; more; ) {
         const before = this.#known;
+        this.#mayLack = false;
         const page = await this.client.getEvents(this.sessionId, { offset: this.#last, limit: PAGE });
         for (const event of page.events) if (event.sequence === this.#last + 1) this.#append(event);
         // Events from the stream may be newer than the page, even if the page is empty.
         const isNews = page.events.length > 0 || this.#known > before;
-        more = page.hasMore || (isNews && this.#last < this.#known);
+        more = page.hasMore || this.#mayLack || (isNews && this.#last < this.#known);
       }
     } catch (error) {
       this.#failure = sayWhy(error);
+    } finally {
+      // In the same step as the last look: an event that comes after it is appended.
+      this.#reading = null;
     }
   }
 
