@@ -261,6 +261,13 @@ class SharedStoreContract(ABC):
         assert one.abandoned() == [Abandoned("queued", "one", is_open=False, is_queued=True)]
         assert two.abandoned() == []
 
+    def test_the_queue_of_a_node_that_left_is_found(self, one: SharedStore, two: SharedStore) -> None:
+        one.write(
+            [SaveSession(record("idle")), SaveSession(record("queued")), Enqueue("queued", message("t"))]
+        )
+        one.leave()
+        assert two.abandoned() == [Abandoned("queued", "one", is_open=False, is_queued=True)]
+
     def test_a_node_restores_what_is_at_home_there(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("mine", turn_id="t"))])
         two.write([SaveSession(record("theirs", turn_id="t"))])
@@ -400,7 +407,7 @@ class SharedStoreContract(ABC):
             id = one.post_command(two.life, "a", "cancel", b"{}", 30)
             assert one.answer_of(id) == CommandState(is_taken=False, owner_lives=True)
             _until(lambda: CommandsWait() in theirs)
-            [command] = two.take_commands()
+            [command] = two.take_commands(30)
             assert (command.id, command.session_id, command.operation, command.request, command.asked_by) == (
                 id,
                 "a",
@@ -408,7 +415,7 @@ class SharedStoreContract(ABC):
                 b"{}",
                 one.life,
             )
-            assert (two.take_commands(), one.take_commands()) == ([], [])
+            assert (two.take_commands(30), one.take_commands(30)) == ([], [])
             assert not one.withdraw_command(id)
             two.renew_command(id, 60)
             two.answer_command(id, 202, b"done")
@@ -420,17 +427,24 @@ class SharedStoreContract(ABC):
     def test_a_command_that_was_not_taken_can_be_withdrawn(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 30)
         assert one.withdraw_command(id)
-        assert two.take_commands() == []
+        assert two.take_commands(30) == []
         assert not one.withdraw_command(id)
 
     def test_a_command_expires(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 0)
-        assert two.take_commands() == []
+        assert two.take_commands(30) == []
         assert one.withdraw_command(id)
+
+    def test_a_command_that_nobody_renews_expires(self, one: SharedStore, two: SharedStore) -> None:
+        id = one.post_command(two.life, None, "x", b"", 30)
+        two.take_commands(0)
+        assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=True, is_expired=True)
+        two.renew_command(id, 30)
+        assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=True)
 
     def test_a_command_shows_that_its_owner_is_gone(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 30)
-        two.take_commands()
+        two.take_commands(30)
         one.fence(two.life, at_once=True)
         assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=False)
 
