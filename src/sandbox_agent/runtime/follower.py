@@ -98,7 +98,8 @@ class Follower:
         heads, self._hinted = self._hinted, {}
         if self._must_look:
             self._must_look = False
-            heads = await self._log.ask(lambda: self._store.heads(list(ends))) if ends else {}
+            folders = {session_id: end.folder for session_id, end in ends.items()}
+            heads = await self._log.ask(lambda: self._store.heads(folders)) if ends else {}
             for session_id in ends.keys() - heads.keys():
                 self._sessions.drop_deleted(ends[session_id])
         behind = {

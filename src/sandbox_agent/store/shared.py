@@ -206,8 +206,9 @@ class SharedStore(Store):
     # -- reading what others write --------------------------------------------------------------
 
     @abstractmethod
-    def heads(self, session_ids: Iterable[str]) -> dict[str, int]:
-        """The last sequence of each session; sessions that do not exist are left out. From now on, hints name them."""
+    def heads(self, folders: Mapping[str, str]) -> dict[str, int]:
+        """The last sequence of each session, given with its folder, which tells it from a later one with the same id. Sessions that do
+        not exist are left out. From now on, hints name them."""
 
     @abstractmethod
     def read_many(

@@ -283,7 +283,9 @@ class SharedStoreContract(ABC):
 
     def test_heads_and_new_events_of_many_sessions(self, one: SharedStore, two: SharedStore) -> None:
         one.write([*filled("a", 5), *filled("b", 2), SaveSession(record("empty"))])
-        assert two.heads(["a", "b", "empty", "missing"]) == {"a": 5, "b": 2, "empty": 0}
+        folders = {"a": "files-of-a", "b": "files-of-b", "empty": "", "missing": ""}
+        assert two.heads(folders) == {"a": 5, "b": 2, "empty": 0}
+        assert two.heads({"a": "the folder of an earlier one"}) == {}
         found = two.read_many({"a": 2, "b": 2, "empty": 0, "missing": 0}, 2)
         assert {name: unplaced(events) for name, events in found.items()} == {
             "a": [StoredEvent(0, n, b"body %d" % n, None) for n in (3, 4)]
@@ -309,7 +311,7 @@ class SharedStoreContract(ABC):
 
     def test_hints_tell_what_others_write(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("a")), SaveSession(record("b"))])
-        two.heads(["a"])
+        two.heads({"a": record("a").folder})
         with _collected_hints(two) as hints:
             _until(lambda: hints[:1] == [Missed()])
             one.write([AppendEvents("a", rows((1, 2))), AppendEvents("b", rows((1,)))])
@@ -339,7 +341,7 @@ class SharedStoreContract(ABC):
 
     @pytest.mark.parametrize("name", [ODD, "\ud800", "x" * 100_000])
     def test_a_session_of_an_impossible_name_does_not_exist(self, one: SharedStore, name: str) -> None:
-        assert (one.session(name), one.owner(name), one.claim([name]), one.heads([name])) == (
+        assert (one.session(name), one.owner(name), one.claim([name]), one.heads({name: ""})) == (
             None,
             None,
             set(),

@@ -80,11 +80,13 @@ class PostgresStore(Copies):
         if not rows or rows[0][0] < acknowledged:
             raise StoreGone("the database does not hold what it acknowledged")
 
-    def heads(self, session_ids: Iterable[str]) -> dict[str, int]:
+    def heads(self, folders: Mapping[str, str]) -> dict[str, int]:
         rows = self._rows(
-            f"SELECT s.session_id, s.ordinal, coalesce({_HEAD}, 0) FROM sessions s "
-            "WHERE s.session_id = ANY(%(sessions)s) AND s.record IS NOT NULL",
-            sessions=[known(session_id) for session_id in session_ids],
+            f"SELECT s.session_id, s.ordinal, coalesce({_HEAD}, 0) "
+            "FROM unnest(%(sessions)s::text[], %(folders)s::text[]) AS w (session_id, folder) "
+            "JOIN sessions s ON s.session_id = w.session_id AND coalesce(s.folder, '') = w.folder WHERE s.record IS NOT NULL",
+            sessions=[known(session_id) for session_id in folders],
+            folders=list(folders.values()),
         )
         for session_id, ordinal, _ in rows:
             self._listener.watch(ordinal, session_id)
