@@ -109,10 +109,9 @@ class Follower:
         }
         if behind:
             found = await self._log.ask(lambda: self._store.read_many(behind, MAX_ROWS))
-            # Too large to be read for all at once.
-            large = {id: heads[id] - 1 for id in behind.keys() - found.keys()}
-            if large:
-                found |= await self._log.ask(lambda: self._store.read_many(large, 1))
+            # Too large to be read for all at once. One by one, so that one does not hide the end of another.
+            for id in behind.keys() - found.keys():
+                found |= await self._log.ask(lambda: self._store.read_many({id: heads[id] - 1}, 1))  # noqa: B023 - called at once
             for id in behind:
                 _publish(ends[id], found.get(id, ()), heads[id])
                 if ends[id].committed < heads[id]:
