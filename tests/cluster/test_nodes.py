@@ -269,6 +269,20 @@ def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
 
 
+def test_a_node_without_the_key_leaves_a_session_to_others(nodes: Nodes, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text(KEY_LINE)
+    any_node, with_key = ("--takeover", "any"), ("--secrets-key-file", str(keys))
+    one, two = nodes.start("one", *any_node, *with_key), nodes.start("two", *any_node)
+    session = one.client.create(env={"WORD": "plum"})
+    assert one.stop() == 0
+    refused = two.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
+    assert refusal(refused) == (503, "unavailable")
+    assert "cannot be opened" in refused.json()["detail"]
+    three = nodes.start("three", *any_node, *with_key)
+    assert outcomes(three.client.turn(session, "hello")) == ["end_turn"]
+
+
 def test_agents_of_a_paused_node_do_not_act_once_another_one_may(nodes: Nodes, tmp_path: Path) -> None:
     keys, mark = tmp_path / "keys", tmp_path / "mark"
     keys.write_text(KEY_LINE)

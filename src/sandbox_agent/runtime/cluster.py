@@ -273,7 +273,7 @@ class Cluster:
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
 
     async def give_up(self, session_id: str) -> None:
-        """A reserved session was not created: any node may create it."""
+        """This node does not run a session after all, or has not created it: any other may."""
         with contextlib.suppress(SandboxAgentError):
             await self._ask(lambda: self._store.release([session_id]))
 

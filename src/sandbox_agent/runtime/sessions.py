@@ -338,13 +338,22 @@ class Sessions:
                 await self._settle(session_id)
                 live = self._live.get(session_id)
                 if live is None:
-                    if self.cluster is not None:
-                        await self.cluster.own(session_id)
-                    live = await self._restore(session_id)
+                    live = await self._own_and_restore(session_id)
         if live.end.view is None:  # it is being created, and no client can see it
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         live.pins += 1
         return live
+
+    async def _own_and_restore(self, session_id: str) -> LiveSession:
+        if self.cluster is None:
+            return await self._restore(session_id)
+        await self.cluster.own(session_id)
+        try:
+            return await self._restore(session_id)
+        except SandboxAgentError:
+            # Another node may be able to: this one may lack the key of its secrets.
+            await self.cluster.give_up(session_id)
+            raise
 
     async def _restore(self, session_id: str, *, only_closes: bool = False) -> LiveSession:
         """Build a machine from the store: its record, what was open, what is queued. It may be one that starts nothing."""
@@ -493,7 +502,9 @@ class Sessions:
         self.unwoken.clear()
         for live in list(self._live.values()):
             live.lost(moved_away(live.id))
-        await asyncio.gather(*(live.close_link() for live in self._dropped.values()))
+        # What fails is logged where it is let go, and must not keep this node from joining again.
+        closing = (live.close_link() for live in self._dropped.values())
+        await asyncio.gather(*closing, return_exceptions=True)
 
     async def drain(self, seconds: float) -> None:
         """Start no new turns, and give running ones this much time."""
