@@ -261,6 +261,20 @@ def months(url: str) -> list[str]:
     return [name for (name,) in rows]
 
 
+def test_a_month_that_is_in_use_is_dropped_later(url: str) -> None:
+    store = joined(url)
+    here = months(url)
+    execute(url, "SELECT add_month(202001), add_month(202002)")
+    with psycopg.connect(url) as reading:
+        reading.execute("SELECT count(*) FROM events")
+        with pytest.raises(Unavailable):
+            store._upkeep.drop_empty_months()
+    store._upkeep.drop_empty_months()
+    assert months(url) == here
+    assert execute(url, "SELECT count(*) FROM pg_class WHERE relname LIKE 'events_20200_'")[0] == (0,)
+    store.close()
+
+
 def test_a_month_is_dropped_when_its_last_session_is_deleted(url: str) -> None:
     store = joined(url)
     here = months(url)
