@@ -218,6 +218,20 @@ class SharedStoreContract(ABC):
             assert (owner.home, owner.node.name) == (home, "two")
         assert two.owner("missing") is None
 
+    def test_a_session_that_another_node_has_replaced_can_be_written(
+        self, one: SharedStore, two: SharedStore
+    ) -> None:
+        one.write([*filled("a", 2), *filled("b", 2)])
+        one.release(["a", "b"])
+        two.claim(["a", "b"])
+        two.write([DeleteSession("a"), DeleteSession("b"), SaveSession(record("a"))])
+        two.release(["a"])
+        assert one.claim(["a"]) == {"a"}
+        one.write([AppendEvents("a", rows((1,)))])
+        assert one.reserve("b")
+        one.write([SaveSession(record("b"))])
+        assert [event.sequence for event in two.read("a", 0, 9, PLENTY)] == [1]
+
     def test_an_id_is_reserved_once(self, one: SharedStore, two: SharedStore) -> None:
         assert (one.reserve("a"), one.reserve("a"), two.reserve("a")) == (True, True, False)
         assert (two.session("a"), two.sessions(None, 9), two.owner("a")) == (None, [], None)

@@ -52,6 +52,15 @@ class PostgresStore(Copies):
         self._listener.life = life
         return incarnation
 
+    def reserve(self, session_id: str) -> bool:
+        self._writer.forget([session_id])
+        return super().reserve(session_id)
+
+    def claim(self, session_ids: Iterable[str], *, moves: bool = False) -> set[str]:
+        claimed = super().claim(session_ids, moves=moves)
+        self._writer.forget(claimed)
+        return claimed
+
     def write(self, changes: Iterable[Change]) -> int:
         return self._writer.write(changes)
 
