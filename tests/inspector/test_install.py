@@ -49,7 +49,9 @@ def test_an_installation_is_followed_until_the_agent_is_there(dialog: Locator, s
     claude.get_by_role("button", name="Install").click()
     expect(claude.get_by_role("status")).to_contain_text("Downloading")
     file.gate.set()
-    expect(claude).to_contain_text(VERSION)
+    expect(claude.get_by_role("status")).to_have_count(0)
+    expect(claude.get_by_role("alert")).to_have_count(0)
+    expect(claude.locator(".agentChoiceText")).to_contain_text(VERSION)
     expect(claude.get_by_role("button", name="Install")).to_have_count(0)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -88,3 +91,24 @@ def test_a_truncated_entry_is_ignored(tmp_path: Path) -> None:
     [path] = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-3])
     assert everything(OutputLog.found(tmp_path)) == [(1, b"whole")]
+
+
+def test_a_reader_finds_every_entry_that_it_knows_of(tmp_path: Path) -> None:
+    """The reader is another thread, so it may look between any two lines of an append."""
+    log = OutputLog(tmp_path, 3_000)
+    missed = []
+
+    def look(frame: FrameType, event: str, argument: Any) -> Any:
+        last = log.last
+        if frame.f_code.co_name == "_append" and last and not log.read(Place(last - 1), 1):
+            missed.append(last)
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        for _ in range(9):
+            log.append("stdout", b"x" * 300)
+    finally:
+        sys.settrace(before)
+    assert missed == []

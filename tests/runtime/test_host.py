@@ -16,6 +16,7 @@ from tests.runtime.inside import wait_until
 from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
 from sandbox_agent.agents.scribe import Scribe
 from sandbox_agent.errors import AgentProcessExited, Timeout
+from sandbox_agent.processes.guardian import marked
 from sandbox_agent.runtime.host import MAX_HELD_BYTES, Host
 from sandbox_agent.runtime.hosts import HostRequest, Hosts
 from sandbox_agent.runtime.log import Log
@@ -284,6 +285,30 @@ def test_an_exit_during_the_catalogue_request_is_reported(tmp_path: Path) -> Non
     asyncio.run(scenario())
 
 
+def test_a_process_ends_with_its_last_session_while_its_catalogue_is_awaited(tmp_path: Path) -> None:
+    class Mute(ChattyWire):
+        def list_catalogue(self, directory: str) -> None:
+            self.say("nobody cares")
+
+    class Muted(Alone):
+        def wire(self, world: object) -> Mute:
+            return Mute(REAL)
+
+    async def scenario() -> None:
+        async with running(tmp_path, Muted()) as here:
+            host, _ = await here.host()
+            tenant = Tenant(host, "a")
+            host.begin()
+            listing = asyncio.ensure_future(host.catalogue("/", SECONDS))
+            await asyncio.sleep(0)
+            await here.hosts.release(host, tenant.conversation)
+            assert (host.process.ended.is_set(), here.hosts.count) == (True, 0)
+            with pytest.raises(AgentProcessExited):
+                await listing
+
+    asyncio.run(scenario())
+
+
 # -- internal errors --------------------------------------------------------------------------
 
 
@@ -428,6 +453,23 @@ def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -> None
         async with running(tmp_path) as here:
             with pytest.raises(AgentProcessExited, match="cannot start"):
                 await here.hosts.get(here.request(VARIABLE="\0"))
+            assert (here.hosts.count, len(here.hosts._locks)) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("agent", [Chatty(), Alone()], ids=lambda agent: agent.name)
+def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path, agent: Agent) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, agent) as here:
+            starting = asyncio.ensure_future(here.hosts.get(here.request()))
+            while not marked(here.hosts.instance):
+                await asyncio.sleep(0)
+            assert not starting.done()
+            starting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            await wait_until(lambda: not marked(here.hosts.instance))
             assert (here.hosts.count, len(here.hosts._locks)) == (0, 0)
 
     asyncio.run(scenario())

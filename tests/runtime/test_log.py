@@ -841,3 +841,23 @@ def test_the_appends_of_a_dropped_session_can_be_awaited(disk: SmallDisk) -> Non
             assert [row.sequence for row in disk.read("a", 0, 9, PLENTY)] == [1]
 
     asyncio.run(scenario())
+
+
+def test_all_appends_of_a_dropped_session_are_awaited() -> None:
+    async def scenario() -> None:
+        store = GatedStore("a")
+        async with opened(store) as log:
+            a = Session(log, "a")
+            a.append([delta("1")])
+            await store.began()
+            a.append([delta("2")])
+            waiting = asyncio.ensure_future(log.written(a.end))
+            store.gate.release()
+            await store.began()  # of the group with the second append
+            assert not waiting.done()
+            store.gate.release()
+            async with asyncio.timeout(SECONDS):
+                await waiting
+            assert [row.sequence for row in store.read("a", 0, 9, PLENTY)] == [1, 2]
+
+    asyncio.run(scenario())

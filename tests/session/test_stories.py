@@ -32,7 +32,17 @@ from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule, RuleReference
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import effects, inputs
-from sandbox_agent.session.phases import Cancelling, Ended, Gone, Idle, Open, Reopening, Running, Starting
+from sandbox_agent.session.phases import (
+    Cancelling,
+    Ended,
+    Gone,
+    Handing,
+    Idle,
+    Open,
+    Reopening,
+    Running,
+    Starting,
+)
 
 S = "s"
 
@@ -714,3 +724,72 @@ def test_a_sessions_rules_survive_a_kill() -> None:
     record = world.store.session(S)
     assert record is not None
     assert record.policy == (NO_COMMANDS,)
+
+
+# -- cancels ------------------------------------------------------------------------------------
+
+
+def starting() -> tuple[ToyWorld, Actor]:
+    """A session whose queued message is about to start: its body is being read."""
+    world, actor = running()
+    send(world, "next")
+    world.settle()
+    actor.feed(end_turn)
+    world.settle()
+    assert isinstance(actor.core.phase, Starting)
+    return world, actor
+
+
+def test_a_cancel_does_not_wait_for_a_full_disk() -> None:
+    world, actor = starting()
+    world.disk.is_full = True
+    world.answer_lookups()
+    assert isinstance(actor.core.phase, Handing)
+    world.settle()
+    cancelled = world.ask(S, inputs.Cancel)
+    world.settle()
+    assert status(cancelled) == 503
+    world.disk.is_full = False
+    world.settle()
+    assert stop_reasons(world) == ["end_turn", "interrupted"]
+    assert len(instructions(actor)) == 1
+
+
+def test_a_cancel_still_counts_when_a_withdrawal_is_refused() -> None:
+    world, actor = starting()
+    cancelled = world.ask(S, inputs.Cancel)
+    world.disk.is_full = True
+    withdrawn = world.ask(S, partial(inputs.Withdraw, turn=actor.core.queue[0].turn_id))
+    world.settle()
+    assert (status(withdrawn), cancelled.answers) == (503, [])
+    world.disk.is_full = False
+    world.settle()
+    world.answer_lookups()
+    world.settle()
+    assert status(cancelled) == 200
+    assert stop_reasons(world) == ["end_turn", "interrupted"]
+
+
+def test_a_cancel_is_answered_when_the_message_is_withdrawn() -> None:
+    world, actor = starting()
+    cancelled = world.ask(S, inputs.Cancel)
+    world.ask(S, partial(inputs.Withdraw, turn=actor.core.queue[0].turn_id))
+    assert cancelled.answers == []
+    world.settle()
+    assert status(cancelled) == 200
+
+
+def test_what_a_new_conversation_was_told_is_resumed_after_a_kill() -> None:
+    """The process exits while the prompt is written, and the next one lacks the conversation."""
+    world, actor = session()
+    send(world)
+    world.exit(S)
+    world.settle()
+    world.fail_open(S, gone=True)
+    world.open(S)
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    assert len(instructions(actor)) == 1
+    stored = world.store.session(S)
+    assert stored is not None
+    assert stored.prompted

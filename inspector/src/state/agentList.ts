@@ -20,6 +20,7 @@ interface View {
 export class AgentList extends Observable<View> {
   #view: View = { agents: [], failure: null, loading: true };
   #offers = new Map<string, Promise<Offer>>();
+  #reloads = 0;
 
   constructor(private readonly client: Operations) {
     super();
@@ -30,14 +31,16 @@ export class AgentList extends Observable<View> {
   }
 
   async reload(): Promise<void> {
+    const reload = ++this.#reloads;
     this.#set({ loading: true });
-    try {
-      const { agents } = await this.client.listAgents();
-      this.#offers.clear();
-      this.#set({ agents, failure: null, loading: false });
-    } catch (error) {
-      this.#set({ failure: sayWhy(error), loading: false });
-    }
+    const change = await this.client.listAgents().then(
+      ({ agents }) => ({ agents, failure: null }),
+      (error: unknown) => ({ failure: sayWhy(error) }),
+    );
+    // An earlier request may be answered later, and says less.
+    if (reload !== this.#reloads) return;
+    this.#offers.clear();
+    this.#set({ ...change, loading: false });
   }
 
   /** Modes and models of an agent in a directory. An agent that cannot list its models still has modes. */

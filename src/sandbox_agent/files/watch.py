@@ -64,11 +64,17 @@ class Watch:
         """Every change, and None when there was none for `seconds`. `run` reads on a thread."""
         loop = asyncio.get_running_loop()
         there_is_news = asyncio.Event()
-        loop.add_reader(self._notices, there_is_news.set)
+
+        def wake() -> None:
+            # Called again and again until they are read, which may take as long as a slow reader wants.
+            loop.remove_reader(self._notices)
+            there_is_news.set()
+
         try:
             if not self._is_whole:
                 yield LOST
             while True:
+                loop.add_reader(self._notices, wake)
                 try:
                     async with asyncio.timeout(seconds):
                         await there_is_news.wait()
@@ -90,6 +96,7 @@ class Watch:
         for notice in kernel.read_notices(self._notices):
             if notice.what & kernel.OVERFLOW:
                 found[LOST] = None
+                self._start_over()
             elif notice.what & kernel.IGNORED:
                 self._folders.pop(notice.watch, None)
             elif notice.watch in self._folders:
@@ -151,6 +158,12 @@ class Watch:
             return list(_entries(folder))
         finally:
             os.close(folder)
+
+    def _start_over(self) -> None:
+        """Folders may have come and gone unnoticed."""
+        self._forget("")
+        for _ in self._add(""):
+            pass
 
     def _forget(self, start: str) -> None:
         """Stop watching a folder that was moved away: it may be outside by now."""

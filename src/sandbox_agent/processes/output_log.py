@@ -114,9 +114,9 @@ class OutputLog:
         header = _HEADER.pack(self.last + 1, moment, len(data), STREAMS.index(stream))
         if os.pwritev(self._fd, (header, data), segment.size) < size:
             raise OSError("the disk is full")
-        self.last += 1
         segment.size += size
-        segment.last = self.last
+        segment.last = self.last + 1
+        self.last += 1  # only now: a reader that knows of an entry must find it
 
     def _make_room(self, size: int, is_rest: bool) -> None:
         total = sum(segment.size for segment in self._segments) + size

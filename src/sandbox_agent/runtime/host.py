@@ -177,7 +177,8 @@ class Host:
 
     @property
     def empty(self) -> bool:
-        return not (self._tenants or self._listings or self._expected)
+        """No session uses it. Whoever asks for its catalogue is a session too, or is expected."""
+        return not (self._tenants or self._expected)
 
     async def catalogue(self, directory: str, seconds: float) -> Catalogue:
         """Models, modes and commands, asked over the wire."""

@@ -35,6 +35,8 @@ GATHER_SECONDS = 0.020
 GATHER_SECONDS_OF_FEW = 0.050
 FEW_BYTES = 32 << 10
 MAX_FIXED_PARTS = 100
+LAST = 0
+"""The number of the append behind all others of a dropped session. A session counts from 1."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -149,7 +151,8 @@ class _Waiting:
         self.done: asyncio.Future[None] = loop.create_future()
 
     def committed(self, number: int) -> None:
-        if not self.done.done():
+        # Earlier appends may be in an earlier group.
+        if number == LAST and not self.done.done():
             self.done.set_result(None)
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
@@ -160,7 +163,7 @@ class _Waiting:
             self.done.set_exception(problem)
 
     def lost(self, error: Exception) -> None:
-        self.committed(0)
+        self.committed(LAST)
 
 
 class Log(Reading):
@@ -245,7 +248,7 @@ class Log(Reading):
     async def written(self, end: End) -> None:
         """Wait until everything appended to the end of a dropped session is written, or never will be."""
         waiting = end.listener = _Waiting(self._loop)
-        self.append(end, Append(0, [], (), None, False, {}))
+        self.append(end, Append(LAST, [], (), None, False, {}))
         await waiting.done
 
     def require_writable(self) -> None:

@@ -64,8 +64,6 @@ class AgentProcess:
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], directory: str) -> None:
         """Start it. Raises `AgentProcessExited` if that is impossible. A missing program exits with 127."""
-        loop = asyncio.get_running_loop()
-        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         (child_in, our_in), (our_out, child_out), (our_err, child_err) = pipes(3)
         try:
             self._guarded.start(argv, env, directory, child_in, child_out, child_err)
@@ -77,6 +75,17 @@ class AgentProcess:
         finally:
             for fd in (child_in, child_out, child_err):
                 os.close(fd)
+        connecting = asyncio.ensure_future(self._connect(our_in, our_out, our_err))
+        try:
+            await asyncio.shield(connecting)
+        except BaseException:
+            # No one will have it. It can be ended once its pipes are watched.
+            connecting.add_done_callback(lambda _: self._guarded.stop(at_once=True))
+            raise
+
+    async def _connect(self, our_in: int, our_out: int, our_err: int) -> None:
+        loop = asyncio.get_running_loop()
+        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, _End(our_in, loop))
         self._stdout, _ = await loop.connect_read_pipe(
             lambda: _Pipe(self._handle, self._stdout_closed), _End(our_out, loop)

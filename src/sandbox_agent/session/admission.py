@@ -195,8 +195,7 @@ def withdraw(core: Core, command: Withdraw) -> None:
     before = core.snapshot()
     number = core.propose(command.id, before, take_out(core, command.turn))
     if isinstance(core.phase, Starting) and core.phase.head.turn_id == command.turn:
-        core.enter(Idle())
-        turns.answer_cancels(core)
+        core.enter(Idle())  # cancels stay noted: a refusal brings the message back
     core.answer(command.id, after=number)
 
 

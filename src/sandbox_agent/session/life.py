@@ -18,6 +18,7 @@ from .phases import (
     Ended,
     Ending,
     Gone,
+    Handing,
     Idle,
     New,
     Resting,
@@ -229,5 +230,7 @@ def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
         if isinstance(waiting, Terminate | Delete | Rest):
             core.refuse(waiting.id, problem)
             core.inbox[index] = type(waiting)(NOBODY)
+    if isinstance(core.phase, Handing):
+        turns.refuse_cancels(core, problem)
     if isinstance(core.phase, Ending | Resting):
         refuse_enders(core, problem)

@@ -83,8 +83,9 @@ def _wants_link(core: Core) -> bool:
 def connect(core: Core, *, fresh: bool = False) -> None:
     """Start a process that resumes the conversation, or begins one."""
     attempt, record, current = core.next_attempt(), core.record, _settings_for_agent(core)
-    core.link_to(Opening(attempt, current, record.prompted, fresh))
-    core.emit(Connect(attempt, current, record.native_id, record.prompted, _takes_carried(core)))
+    resume = record.prompted and not fresh
+    core.link_to(Opening(attempt, current, resume, fresh))
+    core.emit(Connect(attempt, current, record.native_id, resume, _takes_carried(core)))
 
 
 def _takes_carried(core: Core) -> bool:
@@ -156,11 +157,10 @@ def _start_over(core: Core) -> None:
     )
     chosen = core.agent.choose_native_id(core.world)
     core.scribe.native_session_id = chosen
-    core.change(native_id=chosen, native_stored=False, prompted=False)
+    # A turn that is written already goes to the next process. After a kill, no one could tell whether it did.
+    core.change(native_id=chosen, native_stored=False, prompted=isinstance(core.phase, Reopening))
     core.fact()
     connect(core, fresh=True)
-    if isinstance(core.phase, Reopening):
-        core.change(prompted=True)  # its turn is written, and the next process gets the prompt
 
 
 def _give_up(core: Core, problem: SandboxAgentError, gone: bool) -> None:

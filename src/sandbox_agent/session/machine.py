@@ -186,6 +186,8 @@ def _committed(core: Core, news: Committed) -> None:
         core.offer = None
         if isinstance(core.phase, Deleting):
             life.deleted(core)
+        elif isinstance(core.phase, Idle):
+            turns.answer_cancels(core)  # their message was withdrawn
 
 
 def _refused(core: Core, news: Refused) -> None:

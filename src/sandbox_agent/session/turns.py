@@ -6,7 +6,7 @@ from ..errors import AgentProcessExited, SandboxAgentError
 from ..schema.events import ErrorCode, TurnEnded, TurnStarted
 from ..store.base import QueuedMessage
 from . import admission, life, requests
-from .core import Core
+from .core import NOBODY, Core
 from .effects import Arm, Disarm, GivePrompt, Interrupt, Load
 from .inputs import Broken, Cancel, DeliveryFailed, Loaded, OutputReady, Steered, Timer
 from .phases import (
@@ -207,6 +207,13 @@ def answer_cancels(core: Core, *, after: int | None = None) -> None:
     cancels, core.cancels = core.cancels, ()
     for cancel in cancels:
         core.answer(cancel.id, after=after)
+
+
+def refuse_cancels(core: Core, problem: SandboxAgentError) -> None:
+    """Answer all cancels with this problem. They still count."""
+    for cancel in core.cancels:
+        core.refuse(cancel.id, problem)
+    core.cancels = tuple(Cancel(NOBODY) for _ in core.cancels)
 
 
 def cancel_turn(core: Core) -> None:
