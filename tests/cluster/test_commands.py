@@ -8,7 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
+import psycopg
+from tests.cluster.logs import Logs
 from tests.cluster.nodes import Nodes, is_unknown, outcomes
+from tests.cluster.proxy import Proxy
 from tests.daemons import SECONDS, of_type, refusal, wait_until
 
 
@@ -48,6 +51,78 @@ def test_an_owner_that_dies_with_a_command_leaves_its_outcome_unknown(nodes: Nod
         refused = asked.result(SECONDS)
     assert refusal(refused) == (503, "unavailable")
     assert refused.json()["outcome"] == "unknown"
+
+
+def test_a_command_that_its_owner_never_learned_of_is_not_waited_for(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with ThreadPoolExecutor(1) as waiting, nodes.log() as log:
+        # As if the owner had taken it and its connection had broken before it was told.
+        trigger(log, "INSERT", "NEW.taken := true")
+        asked = waiting.submit(two.client.post, f"/v1/sessions/{session}/messages", {"message": "hello"})
+        wait_until(lambda: log.execute("SELECT taken FROM commands").fetchone() == (True,))
+        log.execute("UPDATE commands SET expires_at = clock_timestamp()")
+        refused = asked.result(SECONDS)
+    assert refusal(refused) == (503, "unavailable")
+    assert refused.json()["outcome"] == "unknown"
+
+
+def test_an_answer_that_cannot_be_stored_at_once_is_not_lost(nodes: Nodes) -> None:
+    one, two = nodes.start("one"), nodes.start("two")
+    session = one.client.create()
+    with ThreadPoolExecutor(1) as waiting, nodes.log() as log:
+        full = "IF NEW.status IS NOT NULL THEN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END IF"
+        trigger(log, "UPDATE", full)
+        asked = waiting.submit(two.client.post, f"/v1/sessions/{session}/messages", {"message": "hello"})
+        wait_until(lambda: outcomes(one.client.events(session)) == ["end_turn"])
+        log.execute("DROP TRIGGER fault ON commands")
+        assert asked.result(SECONDS).status_code == 202
+
+
+def test_the_outcome_is_unknown_when_the_database_goes_away_meanwhile(
+    nodes: Nodes, logs: Logs, proxy: Proxy
+) -> None:
+    one, two = nodes.start("one"), nodes.start("two", url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    with ThreadPoolExecutor(1) as waiting, nodes.log() as log:
+        trigger(log, "UPDATE", "PERFORM pg_sleep(2)")
+        asked = waiting.submit(two.client.post, f"/v1/sessions/{session}/messages", {"message": "hello"})
+        wait_until(lambda: log.execute("SELECT count(*) FROM commands").fetchone() == (1,))
+        proxy.is_refusing = True
+        proxy.cut()
+        refused = asked.result(SECONDS)
+        assert refusal(refused) == (503, "unavailable")
+        assert refused.json()["outcome"] == "unknown"
+        wait_until(lambda: outcomes(one.client.events(session)) == ["end_turn"])
+
+
+def test_the_outcome_is_unknown_when_a_command_may_have_been_posted(
+    nodes: Nodes, logs: Logs, proxy: Proxy
+) -> None:
+    one, two = nodes.start("one"), nodes.start("two", url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    with ThreadPoolExecutor(1) as waiting, nodes.log() as log:
+        trigger(log, "INSERT", "PERFORM pg_sleep(2)")
+        asked = waiting.submit(two.client.post, f"/v1/sessions/{session}/messages", {"message": "hello"})
+        posting = (
+            "SELECT count(DISTINCT pid) FROM pg_stat_activity JOIN pg_locks USING (pid) "
+            "WHERE wait_event = 'PgSleep' AND relation = 'commands'::regclass"
+        )
+        wait_until(lambda: log.execute(posting).fetchone() == (1,))
+        proxy.cut()
+        refused = asked.result(SECONDS)
+        assert refusal(refused) == (503, "unavailable")
+        assert refused.json()["outcome"] == "unknown"
+        wait_until(lambda: outcomes(one.client.events(session)) == ["end_turn"])
+
+
+def trigger(log: psycopg.Connection[Any], event: str, statement: str) -> None:
+    """Let something happen whenever the table of commands is changed."""
+    body = f"BEGIN {statement}; RETURN NEW; END"
+    log.execute(f"CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $${body}$$".encode())
+    log.execute(
+        f"CREATE TRIGGER fault BEFORE {event} ON commands FOR EACH ROW EXECUTE FUNCTION fault()".encode()
+    )
 
 
 def test_a_node_that_dies_after_it_asked_leaves_no_command(nodes: Nodes) -> None:

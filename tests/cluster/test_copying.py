@@ -88,6 +88,12 @@ def moves(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Mov
     return Moves(tmp_path / "data", logs.new(), capsys)
 
 
+def owners(store: PostgresStore) -> list[tuple[str, int | None]]:
+    """The home of each session, and the node that runs it."""
+    found = [store.owner(record.session_id) for _, record in store.sessions(None, 1000)]
+    return [(each.home, each.node.incarnation if each.node else None) for each in found if each is not None]
+
+
 def everything(store: CopyableStore) -> tuple[object, ...]:
     ids = [record.session_id for _, record in store.sessions(None, 1000)]
     return (
@@ -160,12 +166,23 @@ def test_a_target_that_is_not_a_prefix_is_refused_unchanged(
     moves.fill(SaveSession(record("a")), AppendEvents("a", rows([1, 2])), Bury(b"gone"))
     with closing(joined(moves.url)) as store:
         store.write(other)
-        store.leave()
-        before = everything(store)
+        store.claim(["a", "z"])
+        store.fence(store.life, at_once=True)
+        before = everything(store), owners(store)
     assert words in moves.refused()
     with moves.stored() as store:
-        assert everything(store) == before
+        assert (everything(store), owners(store)) == before
         assert store.copied_from() is None
+
+
+def test_a_copy_that_is_continued_under_another_name_is_at_home_there(moves: Moves) -> None:
+    moves.fill(SaveSession(record("a")), SaveSession(record("b")))
+    with closing(joined(moves.url, "before")) as store:
+        store.write([SaveSession(record("a"))])
+        store.leave()
+    moves.copy()
+    with moves.stored() as store:
+        assert owners(store) == [("one", None), ("one", None)]
 
 
 def test_an_unfinished_copy_of_another_log_is_refused(moves: Moves) -> None:

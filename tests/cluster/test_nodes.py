@@ -5,7 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import psycopg
 from tests.cluster.logs import KEY_LINE, Logs
 from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
 from tests.cluster.proxy import Proxy
@@ -98,6 +100,91 @@ def test_a_queue_that_another_node_held_while_its_own_started_goes_on(nodes: Nod
     assert outcomes(ended) == ["outcome_unknown", "end_turn"]
 
 
+def test_the_queue_of_a_node_that_left_goes_on_where_workspaces_are_shared(nodes: Nodes) -> None:
+    one = nodes.start("one", "--takeover", "any", "--drain-seconds", "0")
+    two = nodes.start("two", "--takeover", "any")
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    one.client.send(session, "hello")
+    assert one.stop() == 0
+    with two.client.follow(session) as reader:
+        ended = [*reader.until(is_unknown), *reader.until_type("turn.ended")]
+    assert outcomes(ended) == ["outcome_unknown", "end_turn"]
+
+
+# In these tests the connections of a node break while a change of its sessions is being committed, so it is not told.
+CLAIM, RELEASE = "NEW.owner IS NOT NULL AND NEW.owner IS DISTINCT FROM OLD.owner", "NEW.owner IS NULL"
+HELD_UP = """SELECT count(DISTINCT pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+WHERE wait_event = 'PgSleep' AND relation = 'sessions'::regclass"""
+
+
+def hold_up(log: psycopg.Connection[Any], change: str) -> None:
+    body = f"BEGIN IF {change} THEN PERFORM pg_sleep(2); END IF; RETURN NEW; END"
+    log.execute(f"CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $${body}$$".encode())
+    log.execute("CREATE TRIGGER slow BEFORE UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION hold_up()")
+
+
+def break_off(log: psycopg.Connection[Any], proxy: Proxy) -> None:
+    """The database cannot be reached until the change that is held up is committed."""
+    wait_until(lambda: log.execute(HELD_UP).fetchone() == (1,))
+    proxy.is_refusing = True
+    proxy.cut()
+    wait_until(lambda: log.execute(HELD_UP).fetchone() == (0,))
+    log.execute("DROP TRIGGER slow ON sessions")
+    proxy.is_refusing = False
+
+
+def test_a_session_whose_claim_was_not_confirmed_is_closed(nodes: Nodes, logs: Logs, proxy: Proxy) -> None:
+    one, two = nodes.start("one"), nodes.start("two", url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    with nodes.log() as log:
+        hold_up(log, CLAIM)
+        one.kill()
+        break_off(log, proxy)
+    with two.client.follow(session) as reader:
+        reader.until(is_unknown)
+    assert two.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"}).status_code == 503
+
+
+def test_a_session_whose_claim_was_not_confirmed_goes_on(nodes: Nodes, logs: Logs, proxy: Proxy) -> None:
+    one = nodes.start("one", url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    one.client.send(session, "hello")
+    one.kill()
+    with nodes.log() as log:
+        hold_up(log, CLAIM)
+        one.launch()
+        break_off(log, proxy)
+    one.await_start()
+    with one.client.follow(session) as reader:
+        ended = [*reader.until(is_unknown), *reader.until_type("turn.ended")]
+    assert outcomes(ended) == ["outcome_unknown", "end_turn"]
+
+
+def test_a_session_whose_release_was_not_confirmed_can_be_used_again(
+    nodes: Nodes, logs: Logs, proxy: Proxy
+) -> None:
+    one, two = nodes.start("one"), nodes.start("two", url=logs.through(proxy, nodes.url))
+    three = nodes.start("three", url=logs.through(proxy, nodes.url))
+    session = one.client.create()
+    one.client.send(session, "pace 100000 5")
+    with nodes.log() as log:
+        hold_up(log, RELEASE)
+        one.kill()
+        wait_until(lambda: log.execute(HELD_UP).fetchone() == (1,))
+        [(closing,)] = log.execute("SELECT n.name FROM nodes n JOIN sessions ON owner = incarnation")
+        break_off(log, proxy)
+        # As if its own node claimed it as soon as it is free.
+        other, taker = (two, "three") if closing == "two" else (three, "two")
+        log.execute(
+            "UPDATE sessions SET owner = (SELECT max(incarnation) FROM nodes WHERE name = %s)", [taker]
+        )
+    path = f"/v1/sessions/{session}/messages"
+    wait_until(lambda: other.client.post(path, {"message": "hello"}).status_code == 202)
+
+
 def test_a_node_that_starts_again_on_its_disk_waits_for_nothing(nodes: Nodes) -> None:
     one = nodes.start("one", "--lease-seconds", "600")
     session = one.client.create()
@@ -180,6 +267,20 @@ def test_any_node_may_continue_where_workspaces_are_shared(nodes: Nodes) -> None
         assert outcomes(reader.until_type("turn.ended")) == ["end_turn"]
     assert two.client.info(session)["node"] == "two"
     assert outcomes(two.client.turn(session, "hello")) == ["end_turn"]
+
+
+def test_a_node_without_the_key_leaves_a_session_to_others(nodes: Nodes, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text(KEY_LINE)
+    any_node, with_key = ("--takeover", "any"), ("--secrets-key-file", str(keys))
+    one, two = nodes.start("one", *any_node, *with_key), nodes.start("two", *any_node)
+    session = one.client.create(env={"WORD": "plum"})
+    assert one.stop() == 0
+    refused = two.client.post(f"/v1/sessions/{session}/messages", {"message": "hello"})
+    assert refusal(refused) == (503, "unavailable")
+    assert "cannot be opened" in refused.json()["detail"]
+    three = nodes.start("three", *any_node, *with_key)
+    assert outcomes(three.client.turn(session, "hello")) == ["end_turn"]
 
 
 def test_agents_of_a_paused_node_do_not_act_once_another_one_may(nodes: Nodes, tmp_path: Path) -> None:

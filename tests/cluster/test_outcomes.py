@@ -27,7 +27,7 @@ from sandbox_agent.store.base import (
     StoreGone,
 )
 from sandbox_agent.store.postgres import PostgresStore
-from sandbox_agent.store.shared import Fenced, LogWentBack, Missed, OutcomeUnknown
+from sandbox_agent.store.shared import CommandsWait, Fenced, LogWentBack, Missed, OutcomeUnknown
 from sandbox_agent.testing.store_contract.samples import PLENTY, record, rows
 
 
@@ -231,6 +231,16 @@ def _execute(url: str, sql: str) -> None:
 
 
 # -- notifications ------------------------------------------------------------------------------
+
+
+def test_a_notification_that_is_not_understood_is_passed_over(url: str) -> None:
+    store = joined(url)
+    hints = store.hints()
+    assert next(hints) == Missed()
+    _execute(url, "SELECT pg_notify(current_schema() || '_log', 'a later: release')")
+    _execute(url, f"SELECT pg_notify(current_schema() || '_{store.life}', 'commands')")
+    assert next(hints) == CommandsWait()
+    store.close()
 
 
 def test_readers_look_by_themselves_where_notifications_are_lost(

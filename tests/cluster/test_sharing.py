@@ -6,7 +6,9 @@ import hashlib
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
+import pytest
 from tests.cluster.nodes import Nodes, outcomes
 from tests.daemons import done, of_type, refusal, wait_until
 
@@ -104,6 +106,51 @@ def test_readers_go_from_node_to_node(nodes: Nodes) -> None:
                 if sum(seen.values()) == sum(counts):
                     break
     assert list(seen.values()) == counts
+
+
+@pytest.mark.parametrize("creator", ["one", "two"])
+def test_readers_of_a_deleted_session_never_see_another_with_its_id(nodes: Nodes, creator: str) -> None:
+    one, two = (nodes.start(name, "--lease-seconds", "60") for name in ("one", "two"))
+    path, body = "/v1/sessions/again", {"agent": "mock"}
+    done(one.client.post(path, body))
+    one.client.turn("again", "hello")
+    with two.client.follow("again") as early:
+        early.until_type("turn.ended")
+        # The other node learns nothing while there is no session of this name.
+        two.pause()
+        assert one.client.delete(path).status_code == 204
+        if creator == "one":
+            done(one.client.post(path, body))
+        two.resume()
+        if creator == "two":
+            done(two.client.post(path, body))
+        with two.client.follow("again") as late:
+            one.client.turn("again", "hello")
+            seen = late.until_type("turn.ended")
+        assert seen == one.client.events("again")
+        assert list(early.events()) == []
+
+
+def test_a_stream_ends_with_its_session_beside_a_large_event(nodes: Nodes) -> None:
+    one, two = (nodes.start(name, "--lease-seconds", "60") for name in ("one", "two"))
+    first, large, last = (one.client.create() for _ in range(3))
+    with ExitStack() as stack, nodes.log() as log:
+        readers = {id: stack.enter_context(two.client.follow(id)) for id in (first, large, last)}
+        for reader in readers.values():
+            reader.until_type("session.started")
+        # The other node reads all of it at once, and nothing follows the large event for now.
+        two.pause()
+        for id in (first, last):
+            assert one.client.post(f"/v1/sessions/{id}/terminate").status_code == 204
+        body = b'{"type":"item.delta","data":"%b"}' % (b"x" * (2 << 20))
+        log.execute(
+            "INSERT INTO events (era, session, sequence, position, body) SELECT e.era, session, sequence + 1, position + 1, %b "
+            "FROM events e JOIN sessions s ON s.ordinal = e.session WHERE session_id = %s",
+            [body, large],
+        )
+        two.resume()
+        for id in (first, last):
+            assert [frame.data["type"] for frame in readers[id].events()] == ["session.ended"]
 
 
 def test_files_of_a_session_are_asked_of_its_machine(nodes: Nodes) -> None:

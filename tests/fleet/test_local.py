@@ -6,6 +6,7 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from tests.daemons import SECONDS, gone_within, refusal, wait_until
 from tests.fleet.conftest import NewFleet
@@ -39,6 +40,17 @@ def test_a_session_gets_a_sandbox_of_its_own_when_it_is_created(new_fleet: NewFl
     assert refusal(full) == (503, "unavailable")
     assert full.headers["retry-after"] == "30"
     fleet.create("other", node="s-demo")
+
+
+def test_sessions_are_created_however_many_sandboxes_there_have_been(new_fleet: NewFleet) -> None:
+    fleet = new_fleet("--idle-seconds", NEVER)
+    fleet.create("first")
+    with psycopg.connect((fleet.folder / "url").read_text(), autocommit=True) as log:
+        log.execute(
+            "INSERT INTO nodes (name, folder, version, knows, lease_until, fenced_at) "
+            "SELECT 's-' || md5(n::text), 'gone', '1.0', 1, now(), now() FROM generate_series(1, 20000) n"
+        )
+    fleet.create("demo")
 
 
 def test_files_and_terminals_of_a_sandbox_are_used_through_the_fleet(new_fleet: NewFleet) -> None:

@@ -142,7 +142,7 @@ def woken(url: str, commits: int) -> tuple[list[float], list[float]]:
 
 def read(url: str, name: str, commits: float) -> None:
     store = joined(url, name)
-    seen = store.heads(f"speaker-{n}" for n in range(SESSIONS))
+    seen = store.heads({f"speaker-{n}": "" for n in range(SESSIONS)})
     hints = store.hints()
     next(hints)
     print("ready", flush=True)

@@ -75,9 +75,11 @@ def _to_postgres(source: str, target: str, args: argparse.Namespace, tell: Tell)
         _require_alone(store, ours)
         store.join(name, ours, LEASE_SECONDS, __version__)
         try:
-            _claim_all(store)
             _require_finished(log)
-            copied = Copy(log, store, FilesToStore(data_dir, store), name, tell).run(source)
+            copy = Copy(log, store, FilesToStore(data_dir, store), name, tell)
+            copy.require_prefix()
+            _claim_all(store)
+            copied = copy.run(source)
             _require_alone(store, ours)
             store.mark_copy(None)
         finally:
@@ -91,7 +93,9 @@ def _to_sqlite(source: str, target: str, args: argparse.Namespace, tell: Tell) -
         ours = name_of(data_dir)
         before = _require_alone(store, ours)
         _require_finished(store)
-        copied = Copy(store, log, FilesToFolder(store, data_dir), "", tell).run("a log in PostgreSQL")
+        copy = Copy(store, log, FilesToFolder(store, data_dir), "", tell)
+        copy.require_prefix()
+        copied = copy.run("a log in PostgreSQL")
         if _require_alone(store, ours) != before:
             raise CopyDiffers("a daemon has used the source while it was copied: copy again")
         log.mark_copy(None)
@@ -147,10 +151,10 @@ def _require_alone(store: SharedStore, ours: str) -> list[int]:
 
 
 def _claim_all(store: SharedStore) -> None:
-    """An earlier try of this copy may have created sessions."""
+    """An earlier try of this copy may have created sessions, perhaps under another name."""
     before: int | None = None
     while page := store.sessions(before, 1000):
-        store.claim(record.session_id for _, record in page)
+        store.claim((record.session_id for _, record in page), moves=True)
         before = page[-1][0]
 
 

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from ..client import AsyncSandboxAgent, Retry
 from ..client.call import Address
+from ..client.failures import ClientError
 from ..errors import PermissionDenied, SandboxAgentError, Unavailable
 from ..providers.provider import START_SECONDS, Provider, Sandbox, SandboxSpec, is_name
 
@@ -224,9 +225,14 @@ class Fleet:
         watched = self._watch_of(self.gateway)
         try:
             listed = await self._client(gateway).nodes.list()
-        except SandboxAgentError as error:
+        except ClientError as error:
             logger.warning("the gateway does not answer: %s", error)
             self._replace_if_hung(self.gateway, watched)
+            return None
+        except SandboxAgentError as error:
+            # It is not hung: it cannot reach the database, and a new one could not either.
+            logger.warning("the gateway cannot list the nodes: %s", error)
+            watched.missing_since = None
             return None
         watched.missing_since = None
         return frozenset(node.name for node in listed.nodes if node.state == "live")

@@ -50,7 +50,9 @@ Found = TypeVar("Found")
 MAX_REPEATED_BYTES = 2 << 20
 """Larger bodies are passed on as they arrive, so they cannot be sent to a second node."""
 MAX_ANSWER_BYTES = 1 << 20
-"""The limit for answers that the front reads itself: problems, and lists of nodes."""
+"""The limit for answers that the front reads itself."""
+MAX_LOOKED_UP_BYTES = 64 << 20
+"""The limit for what it looks up. The list of nodes names every sandbox that ever was."""
 BODY_SECONDS = 60.0
 """How long a client may take for a body, or for the part of it that is held."""
 TRIES = 3
@@ -272,7 +274,7 @@ class Front:
     async def _look_up(self, request: Request, gateway: Sandbox, path: str, kind: type[Found]) -> Found:
         """Ask the gateway with the client's own token, which is thereby checked."""
         answer = await self._sent(request.look_up(gateway, path), gateway)
-        content = await _whole(answer)
+        content = await _whole(answer, MAX_LOOKED_UP_BYTES)
         if answer.status_code != 200:
             error = error_of_answer(answer.status_code, content, f"node {gateway.name}")
             error.instance = None
@@ -349,12 +351,12 @@ async def _nothing() -> AsyncGenerator[bytes, None]:
     yield b""
 
 
-async def _whole(response: httpx2.Response) -> bytes:
+async def _whole(response: httpx2.Response, most: int = MAX_ANSWER_BYTES) -> bytes:
     parts = bytearray()
     try:
         async for part in response.aiter_raw():
             parts += part
-            if len(parts) > MAX_ANSWER_BYTES:
+            if len(parts) > most:
                 raise StreamError("a node's answer is larger than expected")
     finally:
         await response.aclose()

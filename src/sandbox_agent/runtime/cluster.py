@@ -234,9 +234,9 @@ class Cluster:
 
     async def _take_over(self, abandoned: Sequence[Abandoned]) -> None:
         """Continue the sessions that this node may continue, and close what is open in the others."""
-        ours = [left for left in abandoned if self._may_continue(left.home)]
-        for left in ours:
-            await self._sessions.wake(left.session_id)
+        ours = [left.session_id for left in abandoned if self._may_continue(left.home)]
+        for session_id in dict.fromkeys([*ours, *self._sessions.unwoken]):
+            await self._sessions.wake(session_id)
         to_close = [
             left.session_id for left in abandoned if left.is_open and not self._may_continue(left.home)
         ]
@@ -249,8 +249,10 @@ class Cluster:
 
     async def _close(self, session_ids: Sequence[str]) -> None:
         """Readers must not wait for the end of a turn that no longer runs; only its own node can begin another."""
-        claimed = list(await self._ask(lambda: self._store.claim(session_ids)))
-        self._closing.update(claimed)
+        # Noted before: if the answer is lost, they are ours all the same, and no one else looks after them.
+        self._closing.update(session_ids)
+        claimed = await self._ask(lambda: self._store.claim(session_ids))
+        self._closing.difference_update(set(session_ids) - claimed)  # another node has them
         outcomes = await asyncio.gather(
             *(self._sessions.close(session_id) for session_id in claimed), return_exceptions=True
         )
@@ -271,15 +273,18 @@ class Cluster:
             raise SessionAlreadyExists(f"session {session_id} already exists", sessionId=session_id)
 
     async def give_up(self, session_id: str) -> None:
-        """A reserved session was not created: any node may create it."""
+        """This node does not run a session after all, or has not created it: any other may."""
         with contextlib.suppress(SandboxAgentError):
             await self._ask(lambda: self._store.release([session_id]))
 
     def require_usable(self, session_id: str) -> None:
         """Refuse a command at once that would have to wait for an outage, or come between a close and its release."""
         self._log.require_known()
+        self._require_not_closing(session_id)
+
+    def _require_not_closing(self, session_id: str) -> None:
         if session_id in self._closing:
-            raise _closes(session_id)
+            raise Unavailable("the session's node is gone", retryAfter=1, sessionId=session_id)
 
     async def own(self, session_id: str) -> None:
         """Make this node run the session. Raises `Elsewhere` if another one does, or why none can."""
@@ -294,9 +299,9 @@ class Cluster:
         raise Unavailable("other nodes take over the session", retryAfter=1, sessionId=session_id)
 
     async def owner(self, session_id: str) -> Owner:
-        if session_id in self._closing:
-            raise _closes(session_id)
+        self._require_not_closing(session_id)
         owner = await self._ask(lambda: self._store.owner(session_id))
+        self._require_not_closing(session_id)
         if owner is None:
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         return owner
@@ -427,10 +432,6 @@ class Cluster:
             return await self._log.ask(question)
         except Fenced:
             raise Unavailable("this node was fenced and joins the log again", retryAfter=1) from None
-
-
-def _closes(session_id: str) -> Unavailable:
-    return Unavailable("the session's node is gone", retryAfter=1, sessionId=session_id)
 
 
 def _state_of(node: Node) -> NodeState:

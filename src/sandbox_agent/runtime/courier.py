@@ -7,13 +7,14 @@ its answer says what happened; if its node dies first, the outcome is unknown, a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Awaitable
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
 
 from ..errors import Unavailable
-from ..store.shared import Command, CommandState, Node, SharedStore
+from ..store.shared import Command, Node, SharedStore
 from .sessions import Spawn
 from .shared_log import SharedLog
 
@@ -22,6 +23,8 @@ logger = logging.getLogger("sandbox_agent.courier")
 TAKE_SECONDS = 10.0
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 1.0
+
+Found = TypeVar("Found")
 
 
 class Carriage(Protocol):
@@ -90,16 +93,25 @@ class Courier:
             event.clear()
             if self._is_closed:
                 raise _unknown("this node stopped before the other one answered", node)
-            state: CommandState | None = await self._log.ask(lambda: self._store.answer_of(id))
+            state = await self._ask_about(node, lambda: self._store.answer_of(id))
             if state is not None and state.status is not None:
                 return state.status, state.answer
             if state is None or (state.is_taken and not state.owner_lives):
                 raise _unknown(f"node {node.name} stopped before it answered", node)
             if state.is_taken:
+                if state.is_expired:
+                    raise _unknown(f"node {node.name} does not answer", node)
                 continue
             is_late = time.monotonic() > deadline or not state.owner_lives
-            if is_late and await self._log.ask(lambda: self._store.withdraw_command(id)):
+            if is_late and await self._ask_about(node, lambda: self._store.withdraw_command(id)):
                 raise Unavailable(f"node {node.name} does not answer", retryAfter=1, node=node.name)
+
+    async def _ask_about(self, node: Node, question: Callable[[], Found]) -> Found:
+        """Ask the store about a command that the other node may be carrying out."""
+        try:
+            return await self._log.ask(question)
+        except Unavailable as problem:
+            raise _unknown(problem.detail, node) from None
 
     async def _remove(self, id: int) -> None:
         try:
@@ -127,7 +139,7 @@ class Courier:
             if self._log.failure is not None:
                 continue
             try:
-                for command in await self._log.ask(self._store.take_commands):
+                for command in await self._log.ask(lambda: self._store.take_commands(TAKE_SECONDS)):
                     self._spawn(self._carry_out(command))
             except Exception as error:
                 logger.warning("commands of other nodes cannot be read: %s", error)
@@ -136,15 +148,28 @@ class Courier:
         renewing = self._spawn(self._renew(command.id))
         try:
             status, answer = await self._carriage.carry_out(command.operation, command.request)
+            await self._reply(command.id, status, answer)
         finally:
             renewing.cancel()
-        await self._log.ask(lambda: self._store.answer_command(command.id, status, answer))
+
+    async def _reply(self, id: int, status: int, answer: bytes) -> None:
+        """The other node waits for it, so it is not lost with a connection."""
+        deadline = time.monotonic() + TAKE_SECONDS
+        while True:
+            try:
+                await self._log.ask(lambda: self._store.answer_command(id, status, answer))
+                return
+            except Unavailable:
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _renew(self, id: int) -> None:
         """Some take long, such as a create that installs its agent."""
         while True:
-            await asyncio.sleep(TAKE_SECONDS / 2)
-            await self._log.ask(lambda: self._store.renew_command(id, TAKE_SECONDS))
+            await asyncio.sleep(TAKE_SECONDS / 3)
+            with contextlib.suppress(Unavailable):
+                await self._log.ask(lambda: self._store.renew_command(id, TAKE_SECONDS))
 
 
 def _unknown(why: str, node: Node) -> Unavailable:

@@ -98,7 +98,8 @@ class Follower:
         heads, self._hinted = self._hinted, {}
         if self._must_look:
             self._must_look = False
-            heads = await self._log.ask(lambda: self._store.heads(list(ends))) if ends else {}
+            folders = {session_id: end.folder for session_id, end in ends.items()}
+            heads = await self._log.ask(lambda: self._store.heads(folders)) if ends else {}
             for session_id in ends.keys() - heads.keys():
                 self._sessions.drop_deleted(ends[session_id])
         behind = {
@@ -108,10 +109,9 @@ class Follower:
         }
         if behind:
             found = await self._log.ask(lambda: self._store.read_many(behind, MAX_ROWS))
-            # Too large to be read for all at once.
-            large = {id: heads[id] - 1 for id in behind.keys() - found.keys()}
-            if large:
-                found |= await self._log.ask(lambda: self._store.read_many(large, 1))
+            # Too large to be read for all at once. One by one, so that one does not hide the end of another.
+            for id in behind.keys() - found.keys():
+                found |= await self._log.ask(lambda: self._store.read_many({id: heads[id] - 1}, 1))  # noqa: B023 - called at once
             for id in behind:
                 _publish(ends[id], found.get(id, ()), heads[id])
                 if ends[id].committed < heads[id]:

@@ -108,6 +108,8 @@ class Sessions:
         """Serves the agents of sessions that may start others; set by the server."""
         self._dropped: dict[str, LiveSession] = {}
         """Sessions dropped after an internal error, until nothing of them runs or waits to be written."""
+        self.unwoken: set[str] = set()
+        """Sessions of this node that could not be loaded for now, though something in them is open or queued."""
         self._locks = Locks()
         self._draining = False
 
@@ -225,13 +227,21 @@ class Sessions:
 
     def _followed(self, view: View) -> End:
         """The end of a session that this node does not write, with what is committed by now."""
-        end = self._ends.get(view.record.session_id)
+        end = self._end_of(view.record)
         if end is None:
             end = self._keep_end(view)
             if self.cluster is not None:
                 self.cluster.follower.watch(end)
         elif end.listener is None:
             end.catch_up(view)
+        return end
+
+    def _end_of(self, record: SessionRecord) -> End | None:
+        """A session's end of the log. One of an earlier session with the same id, which another node has deleted, is dropped."""
+        end = self._ends.get(record.session_id)
+        if end is not None and end.listener is None and end.folder != record.folder:
+            self.drop_deleted(end)
+            return None
         return end
 
     def drop_deleted(self, end: End) -> None:
@@ -276,6 +286,7 @@ class Sessions:
         folder = self._image_folder(record)
         machine = Machine.create(agent, record, create, self._world, self._limits, folder)
         live = LiveSession(self, agent, machine, end, secrets)
+        self._end_of(record)
         self._live[id], self._ends[id] = live, end
         try:
             created: Created = await live.create(create)
@@ -327,13 +338,22 @@ class Sessions:
                 await self._settle(session_id)
                 live = self._live.get(session_id)
                 if live is None:
-                    if self.cluster is not None:
-                        await self.cluster.own(session_id)
-                    live = await self._restore(session_id)
+                    live = await self._own_and_restore(session_id)
         if live.end.view is None:  # it is being created, and no client can see it
             raise SessionNotFound(f"no session {session_id}", sessionId=session_id)
         live.pins += 1
         return live
+
+    async def _own_and_restore(self, session_id: str) -> LiveSession:
+        if self.cluster is None:
+            return await self._restore(session_id)
+        await self.cluster.own(session_id)
+        try:
+            return await self._restore(session_id)
+        except SandboxAgentError:
+            # Another node may be able to: this one may lack the key of its secrets.
+            await self.cluster.give_up(session_id)
+            raise
 
     async def _restore(self, session_id: str, *, only_closes: bool = False) -> LiveSession:
         """Build a machine from the store: its record, what was open, what is queued. It may be one that starts nothing."""
@@ -350,7 +370,7 @@ class Sessions:
         )
         # An agent that --acp-agent no longer names is never started; its sessions can be read and deleted.
         agent = self._agents.get(record.agent) or Acp(record.agent, [record.agent])
-        end = self._ends.get(session_id) or self._keep_end(view)
+        end = self._end_of(record) or self._keep_end(view)
         if end.sequence < record.event_count:
             end.catch_up(view)
         machine = Machine.load(agent, record, call_ids, self._world, self._limits, self._image_folder(record))
@@ -419,6 +439,7 @@ class Sessions:
             pass  # it was never stored
         except SandboxAgentError as problem:
             logger.warning("session %s stays unloaded until the next command: %s", session_id, problem.detail)
+            self._note_unwoken(session_id, problem)
 
     async def _settle(self, session_id: str) -> None:
         """Wait until a dropped session's process is gone and its appends are settled, before its state is read."""
@@ -437,15 +458,22 @@ class Sessions:
 
     async def wake(self, session_id: str) -> None:
         """Close what is open in a session, and continue with its queue."""
+        self.unwoken.discard(session_id)
         try:
             async with self.loaded(session_id) as live:
                 # Until this is written, clients would see a turn that no longer runs.
                 await live.settled()
         except Exception as error:
-            if self.cluster is not None and isinstance(error, Unavailable):
-                logger.info("session %s is left to other nodes: %s", session_id, error.detail)
+            if self.cluster is not None and isinstance(error, Unavailable | Conflict | SessionNotFound):
+                logger.info("session %s is not continued here for now: %s", session_id, error.detail)
+                self._note_unwoken(session_id, error)
             else:
                 logger.exception("session %s cannot be loaded; continuing with the others", session_id)
+
+    def _note_unwoken(self, session_id: str, problem: SandboxAgentError) -> None:
+        """Try again later, unless another node has it: this one may own it by now, and then no other will look after it."""
+        if self.cluster is not None and isinstance(problem, Unavailable) and "node" not in problem.facts:
+            self.unwoken.add(session_id)
 
     async def close(self, session_id: str) -> None:
         """Close what is open in a session of a node that is gone, and start nothing."""
@@ -471,9 +499,12 @@ class Sessions:
 
     async def give_up_all(self) -> None:
         """Other nodes may run every session: end what this one runs, and wait until it is gone."""
+        self.unwoken.clear()
         for live in list(self._live.values()):
             live.lost(moved_away(live.id))
-        await asyncio.gather(*(live.close_link() for live in self._dropped.values()))
+        # What fails is logged where it is let go, and must not keep this node from joining again.
+        closing = (live.close_link() for live in self._dropped.values())
+        await asyncio.gather(*closing, return_exceptions=True)
 
     async def drain(self, seconds: float) -> None:
         """Start no new turns, and give running ones this much time."""

@@ -99,18 +99,23 @@ class Copy:
         self._files = files
         self._home = home
         self._tell = tell
+        self._found: list[SessionRecord] = []
+        """What the source holds, oldest first."""
         self._records: dict[str, SessionRecord] = {}
         """What the target is to hold, oldest first."""
         self._compared: dict[str, tuple[int, _Hash]] = {}
         """How far events of both were compared, and their digest."""
         self._done = self._total = 0
 
-    def run(self, name: str) -> Copied:
-        """Copy everything, and leave the target marked. `name` tells people which log the source is."""
-        found = _oldest_first(self._source)
-        self._records = {record.session_id: self._moved(record) for record in found}
-        self._total = sum(record.event_count for record in self._records.values())
+    def require_prefix(self) -> None:
+        """Refuse a target that holds anything else than a part of the source. Nothing is written."""
+        self._found = _oldest_first(self._source)
+        self._records = {record.session_id: self._moved(record) for record in self._found}
+        self._total = sum(record.event_count for record in self._found)
         self._require_prefix()
+
+    def run(self, name: str) -> Copied:
+        """Copy everything, after `require_prefix`, and leave the target marked. `name` tells people which log the source is."""
         self._target.mark_copy(f"{name} ({self._source.identity})")
         sessions = [self._copy_session(record) for record in self._records.values()]
         turns = self._copy_rows(_ledger, RecordUsage)
@@ -122,7 +127,7 @@ class Copy:
             turns,
             tombstones,
             sum(session.files for session in sessions),
-            dict(Counter(record.home for record in found if record.home)),
+            dict(Counter(record.home for record in self._found if record.home)),
         )
 
     # -- what is there ------------------------------------------------------------------------

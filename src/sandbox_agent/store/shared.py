@@ -87,6 +87,8 @@ class CommandState(Struct, frozen=True):
     is_taken: bool
     owner_lives: bool
     """Its owner is not fenced, so the answer may still come."""
+    is_expired: bool = False
+    """Its owner has not renewed it: it does not work on it, perhaps because it never learned that it has taken it."""
     status: int | None = None
     """None until it is answered."""
     answer: bytes = b""
@@ -197,14 +199,16 @@ class SharedStore(Store):
 
     @abstractmethod
     def abandoned(self) -> list[Abandoned]:
-        """Sessions with something open or queued whose owner is fenced. Also those at home here that have no owner: another node may
-        have closed and released one while this node was starting."""
+        """Sessions with something open or queued whose owner is fenced. Also those without an owner, if they are at home here or on a
+        node that is gone: another node may have closed and released one while this node was starting, and one that leaves releases
+        its sessions together with their queues."""
 
     # -- reading what others write --------------------------------------------------------------
 
     @abstractmethod
-    def heads(self, session_ids: Iterable[str]) -> dict[str, int]:
-        """The last sequence of each session; sessions that do not exist are left out. From now on, hints name them."""
+    def heads(self, folders: Mapping[str, str]) -> dict[str, int]:
+        """The last sequence of each session, given with its folder, which tells it from a later one with the same id. Sessions that do
+        not exist are left out. From now on, hints name them."""
 
     @abstractmethod
     def read_many(
@@ -253,8 +257,8 @@ class SharedStore(Store):
         """Ask an incarnation to run an operation, unless it cannot begin within this many seconds. Returns the command's id."""
 
     @abstractmethod
-    def take_commands(self) -> list[Command]:
-        """The commands for this node that it has not taken yet and that have not expired."""
+    def take_commands(self, seconds: float) -> list[Command]:
+        """The commands for this node that it has not taken yet and that have not expired. They expire after this many seconds."""
 
     @abstractmethod
     def answer_command(self, id: int, status: int, answer: bytes) -> None: ...

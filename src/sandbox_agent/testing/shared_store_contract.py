@@ -218,6 +218,20 @@ class SharedStoreContract(ABC):
             assert (owner.home, owner.node.name) == (home, "two")
         assert two.owner("missing") is None
 
+    def test_a_session_that_another_node_has_replaced_can_be_written(
+        self, one: SharedStore, two: SharedStore
+    ) -> None:
+        one.write([*filled("a", 2), *filled("b", 2)])
+        one.release(["a", "b"])
+        two.claim(["a", "b"])
+        two.write([DeleteSession("a"), DeleteSession("b"), SaveSession(record("a"))])
+        two.release(["a"])
+        assert one.claim(["a"]) == {"a"}
+        one.write([AppendEvents("a", rows((1,)))])
+        assert one.reserve("b")
+        one.write([SaveSession(record("b"))])
+        assert [event.sequence for event in two.read("a", 0, 9, PLENTY)] == [1]
+
     def test_an_id_is_reserved_once(self, one: SharedStore, two: SharedStore) -> None:
         assert (one.reserve("a"), one.reserve("a"), two.reserve("a")) == (True, True, False)
         assert (two.session("a"), two.sessions(None, 9), two.owner("a")) == (None, [], None)
@@ -261,6 +275,13 @@ class SharedStoreContract(ABC):
         assert one.abandoned() == [Abandoned("queued", "one", is_open=False, is_queued=True)]
         assert two.abandoned() == []
 
+    def test_the_queue_of_a_node_that_left_is_found(self, one: SharedStore, two: SharedStore) -> None:
+        one.write(
+            [SaveSession(record("idle")), SaveSession(record("queued")), Enqueue("queued", message("t"))]
+        )
+        one.leave()
+        assert two.abandoned() == [Abandoned("queued", "one", is_open=False, is_queued=True)]
+
     def test_a_node_restores_what_is_at_home_there(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("mine", turn_id="t"))])
         two.write([SaveSession(record("theirs", turn_id="t"))])
@@ -276,7 +297,9 @@ class SharedStoreContract(ABC):
 
     def test_heads_and_new_events_of_many_sessions(self, one: SharedStore, two: SharedStore) -> None:
         one.write([*filled("a", 5), *filled("b", 2), SaveSession(record("empty"))])
-        assert two.heads(["a", "b", "empty", "missing"]) == {"a": 5, "b": 2, "empty": 0}
+        folders = {"a": "files-of-a", "b": "files-of-b", "empty": "", "missing": ""}
+        assert two.heads(folders) == {"a": 5, "b": 2, "empty": 0}
+        assert two.heads({"a": "the folder of an earlier one"}) == {}
         found = two.read_many({"a": 2, "b": 2, "empty": 0, "missing": 0}, 2)
         assert {name: unplaced(events) for name, events in found.items()} == {
             "a": [StoredEvent(0, n, b"body %d" % n, None) for n in (3, 4)]
@@ -302,7 +325,7 @@ class SharedStoreContract(ABC):
 
     def test_hints_tell_what_others_write(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("a")), SaveSession(record("b"))])
-        two.heads(["a"])
+        two.heads({"a": record("a").folder})
         with _collected_hints(two) as hints:
             _until(lambda: hints[:1] == [Missed()])
             one.write([AppendEvents("a", rows((1, 2))), AppendEvents("b", rows((1,)))])
@@ -332,7 +355,7 @@ class SharedStoreContract(ABC):
 
     @pytest.mark.parametrize("name", [ODD, "\ud800", "x" * 100_000])
     def test_a_session_of_an_impossible_name_does_not_exist(self, one: SharedStore, name: str) -> None:
-        assert (one.session(name), one.owner(name), one.claim([name]), one.heads([name])) == (
+        assert (one.session(name), one.owner(name), one.claim([name]), one.heads({name: ""})) == (
             None,
             None,
             set(),
@@ -400,7 +423,7 @@ class SharedStoreContract(ABC):
             id = one.post_command(two.life, "a", "cancel", b"{}", 30)
             assert one.answer_of(id) == CommandState(is_taken=False, owner_lives=True)
             _until(lambda: CommandsWait() in theirs)
-            [command] = two.take_commands()
+            [command] = two.take_commands(30)
             assert (command.id, command.session_id, command.operation, command.request, command.asked_by) == (
                 id,
                 "a",
@@ -408,7 +431,7 @@ class SharedStoreContract(ABC):
                 b"{}",
                 one.life,
             )
-            assert (two.take_commands(), one.take_commands()) == ([], [])
+            assert (two.take_commands(30), one.take_commands(30)) == ([], [])
             assert not one.withdraw_command(id)
             two.renew_command(id, 60)
             two.answer_command(id, 202, b"done")
@@ -420,17 +443,24 @@ class SharedStoreContract(ABC):
     def test_a_command_that_was_not_taken_can_be_withdrawn(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 30)
         assert one.withdraw_command(id)
-        assert two.take_commands() == []
+        assert two.take_commands(30) == []
         assert not one.withdraw_command(id)
 
     def test_a_command_expires(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 0)
-        assert two.take_commands() == []
+        assert two.take_commands(30) == []
         assert one.withdraw_command(id)
+
+    def test_a_command_that_nobody_renews_expires(self, one: SharedStore, two: SharedStore) -> None:
+        id = one.post_command(two.life, None, "x", b"", 30)
+        two.take_commands(0)
+        assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=True, is_expired=True)
+        two.renew_command(id, 30)
+        assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=True)
 
     def test_a_command_shows_that_its_owner_is_gone(self, one: SharedStore, two: SharedStore) -> None:
         id = one.post_command(two.life, None, "x", b"", 30)
-        two.take_commands()
+        two.take_commands(30)
         one.fence(two.life, at_once=True)
         assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=False)
 

@@ -28,11 +28,13 @@ class Commands(Files):
         )
         return int(id)
 
-    def take_commands(self) -> list[Command]:
+    def take_commands(self, seconds: float) -> list[Command]:
         rows = self._once(
-            "UPDATE commands SET taken = true WHERE owner = %(me)s AND NOT taken AND expires_at > clock_timestamp() "
+            "UPDATE commands SET taken = true, expires_at = clock_timestamp() + make_interval(secs => %(seconds)s) "
+            "WHERE owner = %(me)s AND NOT taken AND expires_at > clock_timestamp() "
             "RETURNING id, session_id, operation, request, asked_by",
             me=self.life,
+            seconds=seconds,
         )
         return sorted((Command(*row) for row in rows), key=lambda command: command.id)
 
@@ -48,7 +50,8 @@ class Commands(Files):
 
     def answer_of(self, id: int) -> CommandState | None:
         rows = self._rows(
-            "SELECT taken, NOT is_fenced(owner), status, coalesce(answer, '') FROM commands WHERE id = %(id)s",
+            "SELECT taken, NOT is_fenced(owner), expires_at < clock_timestamp(), status, coalesce(answer, '') "
+            "FROM commands WHERE id = %(id)s",
             id=id,
         )
         return next((CommandState(*row) for row in rows), None)

@@ -79,7 +79,10 @@ class Listener:
         while not self._closed.is_set() and self.life is life:
             for notice in connection.notifies(timeout=LOOK_SECONDS, stop_after=1):
                 heard_at = time.monotonic()
-                if (hint := self._understood(notice.payload)) is not None:
+                hint = None
+                with contextlib.suppress(ValueError):  # a later release may have other hints
+                    hint = self._understood(notice.payload)
+                if hint is not None:
                     yield hint
             now = time.monotonic()
             if heard_at is None:

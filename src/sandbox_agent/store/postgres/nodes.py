@@ -127,7 +127,8 @@ class Nodes(Reader):
         rows = self._rows(
             f"SELECT s.session_id, s.home, {_IS_OPEN}, {_IS_QUEUED} FROM sessions s LEFT JOIN nodes n ON n.incarnation = s.owner "
             f"WHERE {_NEEDS_ATTENTION} AND s.record IS NOT NULL AND (n.fenced_at IS NOT NULL OR "
-            f"s.owner IS NULL AND s.home = {_MY_NAME}) ORDER BY s.ordinal",
+            f"s.owner IS NULL AND (s.home = {_MY_NAME} OR NOT EXISTS "
+            "(SELECT FROM nodes h WHERE h.name = s.home AND h.fenced_at IS NULL))) ORDER BY s.ordinal",
             me=life.incarnation if life else None,
         )
         return [Abandoned(*row) for row in rows]

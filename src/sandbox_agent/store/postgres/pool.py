@@ -11,7 +11,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from ...errors import Unavailable
-from .connection import Address, Connection, refusal
+from .connection import Address, Connection, has_ended, refusal
 
 IDLE_SECONDS = 60.0
 
@@ -27,7 +27,8 @@ class Pool:
         self._is_closed = False
 
     def ask(self, question: Callable[[Connection], Found], *, once: bool = False) -> Found:
-        """Run a question. If its connection broke while it was idle, it is asked again, unless it must be asked only `once`."""
+        """Run a question. If its connection broke while it was idle, it is asked again, unless it must be asked only `once`: then its
+        outcome is unknown."""
         while True:
             idle = self._take_idle()
             connection = idle or self._address.connect()
@@ -39,6 +40,10 @@ class Pool:
                 found = question(connection)
             except psycopg.Error as error:
                 may_repeat = idle and connection.closed and not (once and is_asked)
+                if once and is_asked and has_ended(error):
+                    raise Unavailable(
+                        "the database does not answer", retryAfter=1, outcome="unknown"
+                    ) from error
                 if not may_repeat:
                     raise refusal(error) from error
             else:

@@ -52,6 +52,15 @@ class PostgresStore(Copies):
         self._listener.life = life
         return incarnation
 
+    def reserve(self, session_id: str) -> bool:
+        self._writer.forget([session_id])
+        return super().reserve(session_id)
+
+    def claim(self, session_ids: Iterable[str], *, moves: bool = False) -> set[str]:
+        claimed = super().claim(session_ids, moves=moves)
+        self._writer.forget(claimed)
+        return claimed
+
     def write(self, changes: Iterable[Change]) -> int:
         return self._writer.write(changes)
 
@@ -80,11 +89,13 @@ class PostgresStore(Copies):
         if not rows or rows[0][0] < acknowledged:
             raise StoreGone("the database does not hold what it acknowledged")
 
-    def heads(self, session_ids: Iterable[str]) -> dict[str, int]:
+    def heads(self, folders: Mapping[str, str]) -> dict[str, int]:
         rows = self._rows(
-            f"SELECT s.session_id, s.ordinal, coalesce({_HEAD}, 0) FROM sessions s "
-            "WHERE s.session_id = ANY(%(sessions)s) AND s.record IS NOT NULL",
-            sessions=[known(session_id) for session_id in session_ids],
+            f"SELECT s.session_id, s.ordinal, coalesce({_HEAD}, 0) "
+            "FROM unnest(%(sessions)s::text[], %(folders)s::text[]) AS w (session_id, folder) "
+            "JOIN sessions s ON s.session_id = w.session_id AND coalesce(s.folder, '') = w.folder WHERE s.record IS NOT NULL",
+            sessions=[known(session_id) for session_id in folders],
+            folders=list(folders.values()),
         )
         for session_id, ordinal, _ in rows:
             self._listener.watch(ordinal, session_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import psycopg
 from psycopg import sql
@@ -46,8 +47,8 @@ class Upkeep:
 
     def drop_empty_months(self) -> None:
         """Months that are over and of whose sessions none is left."""
-        for month in self._pool.ask(_empty_months):
-            self._pool.ask(lambda connection, month=month: _drop(connection, month))  # type: ignore[misc]
+        for month, is_pending in self._pool.ask(_empty_months):
+            self._pool.ask(partial(_drop, month, is_pending))
 
 
 def _add_months(connection: Connection) -> int:
@@ -101,22 +102,23 @@ def _remove_some_of(connection: Connection, session: int, era: int) -> None:
         connection.execute("DELETE FROM doomed WHERE session = %s", (session,))
 
 
-def _empty_months(connection: Connection) -> list[int]:
-    rows = connection.execute(
-        "SELECT right(c.relname, 6)::int FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
-        "WHERE i.inhparent = 'events'::regclass AND NOT i.inhdetachpending "
+def _empty_months(connection: Connection) -> list[tuple[int, bool]]:
+    """Each with whether it is half detached, because someone used it: until that is finished, no other can be detached."""
+    return connection.execute(
+        "SELECT right(c.relname, 6)::int, i.inhdetachpending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
+        "WHERE i.inhparent = 'events'::regclass "
         "AND right(c.relname, 6)::int < to_char(clock_timestamp() - interval '1 month', 'YYYYMM')::int "
         "AND NOT EXISTS (SELECT FROM sessions WHERE era = right(c.relname, 6)::int) "
-        "AND NOT EXISTS (SELECT FROM doomed WHERE era = right(c.relname, 6)::int)"
-    )
-    return [month for (month,) in rows]
+        "AND NOT EXISTS (SELECT FROM doomed WHERE era = right(c.relname, 6)::int) ORDER BY i.inhdetachpending DESC, 1"
+    ).fetchall()
 
 
-def _drop(connection: Connection, month: int) -> None:
+def _drop(month: int, is_pending: bool, connection: Connection) -> None:
     table = sql.Identifier(f"events_{month}")
     try:
         # Neither locks out readers or writers of other months.
-        connection.execute(sql.SQL("ALTER TABLE events DETACH PARTITION {} CONCURRENTLY").format(table))
+        how = sql.SQL("FINALIZE" if is_pending else "CONCURRENTLY")
+        connection.execute(sql.SQL("ALTER TABLE events DETACH PARTITION {} {}").format(table, how))
         connection.execute(sql.SQL("DROP TABLE {}").format(table))
     except psycopg.errors.InsufficientPrivilege:
         pass  # the role that runs the daemon may not; the one that migrates will

@@ -69,6 +69,11 @@ class Writer:
             self._unknown = None
             self._keys.clear()
 
+    def forget(self, session_ids: Iterable[str]) -> None:
+        """Another node may have deleted these sessions and created others with their ids."""
+        for session_id in session_ids:
+            self._keys.pop(session_id, None)
+
     def write(self, changes: Iterable[Change]) -> int:
         taken = list(changes)
         with self.writing:
