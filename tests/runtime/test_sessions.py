@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 from tests.runtime.inside import create, data_of, running, turn, until_turn_ends, wait_until
@@ -351,6 +352,38 @@ def test_what_was_on_its_way_to_the_disk_at_a_fault_is_written_before_the_sessio
     with caplog.at_level(logging.ERROR):
         asyncio.run(scenario())
     assert "cannot be written" not in caplog.text
+
+
+def test_a_session_whose_reload_fails_for_a_while_is_loaded_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        faults = FaultyWorld()
+        async with running(tmp_path, world=faults.world) as daemon:
+            await create(daemon)
+            hanging = await send_message(daemon, SendMessage("s", "hang"))
+            waiting = await send_message(daemon, SendMessage("s", "hello"))
+            store, failures = daemon.log.store, 0
+
+            def unreadable(session_id: str) -> None:
+                nonlocal failures
+                failures += 1
+                raise apsw.IOError("disk I/O error")
+
+            faults.faulty = True
+            with monkeypatch.context() as patch:
+                patch.setattr(store, "session", unreadable)
+                with pytest.raises(Internal, match="ZeroDivisionError"):
+                    await send_message(daemon, SendMessage("s", "never"))
+                await wait_until(lambda: failures > 0)
+            faults.faulty = False
+            await until_turn_ends(daemon, hanging.turn_id)
+            await until_turn_ends(daemon, waiting.turn_id)
+            assert stop_reasons(list(await data_of(daemon))) == ["outcome_unknown", "end_turn"]
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(scenario())
+    assert "session s cannot be loaded yet: disk I/O error" in caplog.text
 
 
 def test_the_readers_of_a_session_that_failed_are_disconnected_and_reconnect(tmp_path: Path) -> None:

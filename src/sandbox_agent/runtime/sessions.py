@@ -56,8 +56,12 @@ logger = logging.getLogger("sandbox_agent.sessions")
 
 CATCH_UP_SECONDS = 2.0
 CATCH_UP_PAUSE = 0.01
+RELOAD_SECONDS, MAX_RELOAD_SECONDS = 1.0, 60.0
 UNREAD_SECONDS = 10.0
 """How long an end of the log waits for its first reader."""
+
+UNREADABLE = (Internal, msgspec.MsgspecError)
+"""A session that cannot be loaded for one of these reasons would fail again in the same way."""
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -411,13 +415,29 @@ class Sessions:
             del self._dropped[live.id]
 
     async def _reload(self, session_id: str) -> None:
+        """Load a session as soon as that is possible: its open turn has to end, and its queue continues."""
+        pause = RELOAD_SECONDS
+        while not await self._is_reloaded(session_id):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_RELOAD_SECONDS)
+            while self.log.failure is not None:
+                await asyncio.sleep(RELOAD_SECONDS)
+
+    async def _is_reloaded(self, session_id: str) -> bool:
+        """Whether it is loaded, or never will be."""
         try:
             async with self.loaded(session_id):
-                pass
+                return True
         except SessionNotFound:
-            pass  # it was never stored
-        except SandboxAgentError as problem:
-            logger.warning("session %s stays unloaded until the next command: %s", session_id, problem.detail)
+            return True  # it was never stored
+        except Exception as error:
+            # Another node may have it.
+            is_left = self.cluster is not None and isinstance(error, Unavailable)
+            if is_left or isinstance(error, UNREADABLE):
+                logger.warning("session %s stays unloaded until the next command: %s", session_id, error)
+                return True
+            logger.warning("session %s cannot be loaded yet: %s", session_id, error)
+            return False
 
     async def _settle(self, session_id: str) -> None:
         """Wait until a dropped session's process is gone and its appends are settled, before its state is read."""
@@ -445,6 +465,8 @@ class Sessions:
                 logger.info("session %s is left to other nodes: %s", session_id, error.detail)
             else:
                 logger.exception("session %s cannot be loaded; continuing with the others", session_id)
+                if not isinstance(error, UNREADABLE):
+                    self.spawn(self._reload(session_id))
 
     async def close(self, session_id: str) -> None:
         """Close what is open in a session of a node that is gone, and start nothing."""
