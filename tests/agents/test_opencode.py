@@ -1008,6 +1008,56 @@ def test_a_permission_ended_by_an_abort_is_not_repeated_in_the_next_turn() -> No
     assert (session.scribe.pending, len(session.data(PermissionResolved))) == ({}, 1)
 
 
+def test_a_prompt_that_is_held_back_is_not_sent_after_the_session_has_left() -> None:
+    """Other sessions may keep the server alive, which would run it."""
+    session = Session()
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    setting_up = taken(session.wire)
+    assert [request["path"].partition("?")[0] for request in setting_up] == list(PARTS)
+    session.wire.close(session.conversation)
+    taken(session.wire)
+    for request in setting_up:
+        session.respond(request, 200, PROVIDERS)
+    assert taken(session.wire) == []
+
+
+def test_a_prompt_that_waits_for_rules_is_not_sent_after_the_session_has_left() -> None:
+    session = Session()
+    session.wire.configure(session.conversation, Settings("/ws", permission_mode="bypass"))
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    [changing] = taken(session.wire)
+    session.wire.close(session.conversation)
+    taken(session.wire)
+    session.respond(changing, 200)
+    assert session.take() == []
+
+
+def test_mcp_servers_are_not_added_after_the_session_has_left() -> None:
+    wire = OpenCodeWire(counted())
+    settings = Settings("/ws", mcp={"notes": McpServer("notes")})
+    metadata = OpenCode().metadata(None, settings)
+    conversation = wire.open(Start(Scribe(counted()), settings, metadata, "ses_aaaa", resume=True))
+    [resuming] = taken(wire)
+    wire.close(conversation)
+    taken(wire)
+    found = {"id": "ses_aaaa", "directory": "/ws", "title": "t", "time": {"created": 1}}
+    wire.receive(reply(200, f"GET {resuming['path']}", resuming["id"], found))
+    assert taken(wire) == []
+
+
+def test_an_mcp_server_that_was_being_added_is_disconnected_when_the_session_has_left() -> None:
+    session = Session(settings=Settings("/ws", mcp={"notes": McpServer("notes")}))
+    [adding] = taken(session.wire)
+    assert adding["path"] == "/mcp?directory=/ws"
+    session.wire.close(session.conversation)
+    [_, before] = taken(session.wire)
+    session.respond(adding, 200, {})
+    [after] = taken(session.wire)
+    assert after["path"] == before["path"] == "/mcp/mcp_aaaa_notes/disconnect?directory=/ws"
+
+
 # -- a stream that broke ----------------------------------------------------------------------
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -109,12 +108,13 @@ class OpenCodeWire(Wire):
 
     def close(self, conversation: Conversation) -> None:
         ours = _ours(conversation)
+        ours.leave()
         if ours.native_id is None:
             self.notices.append(Closed(ours))
         else:
             self._abort_all(ours, ours.native_id)
             for server in ours.mcp_servers():
-                self._asking.tell(ours, f"/mcp/{quote(server)}/disconnect", None)
+                self._opening.disconnect(ours, server)
         self._threads.forget(ours)
 
     def _abort_all(self, conversation: OpenCodeConversation, native_id: str) -> None:
