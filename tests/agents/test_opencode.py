@@ -41,6 +41,7 @@ from sandbox_agent.agents.frames import (
 )
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.bootstrap import PARTS
+from sandbox_agent.agents.opencode.catch_up import RETRY_SECONDS
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
 from sandbox_agent.agents.opencode.requests import make_message_id
@@ -1111,6 +1112,33 @@ def test_a_running_turn_continues_and_missed_requests_are_shown() -> None:
     busy = {"ses_aaaa": {"type": "busy"}}
     broken(session, listed=[], statuses=busy, permissions=[asked])
     assert (list(session.scribe.pending), stop_reasons(session)) == (["per_9"], [])
+
+
+@pytest.mark.parametrize("refused", ["/session/status", "/session/ses_aaaa/message"])
+def test_a_server_that_does_not_say_what_was_missed_is_asked_again(refused: str) -> None:
+    session = Session()
+    session.begin()
+    done = listed_answer("msg_a", "done", time={"created": 3, "completed": 4}, finish="stop")
+    answers = {"/session/status": {}, "/session/ses_aaaa/message": [done]}
+    session.wire.notices.clear()
+    session.wire.receive(Lost("eof"))
+    while requests := session.take():
+        for request in requests:
+            path = request["path"].partition("?")[0]
+            session.respond(request, 503 if path == refused else 200, answers.get(path, []))
+    assert (session.wire.notices, stop_reasons(session)) == ([Wait(session.conversation, RETRY_SECONDS)], [])
+    session.wire.waited(session.conversation)
+    while requests := session.take():
+        for request in requests:
+            session.respond(request, 200, answers.get(request["path"].partition("?")[0], []))
+    assert (stop_reasons(session), session.violations()) == (["end_turn"], [])
+
+
+def test_a_turn_that_is_over_ends_even_if_its_messages_cannot_be_read() -> None:
+    session = Session()
+    session.begin()
+    broken(session, listed={"not": "a list"})
+    assert stop_reasons(session) == ["error"]
 
 
 def test_a_stream_that_breaks_between_turns_needs_no_recovery() -> None:

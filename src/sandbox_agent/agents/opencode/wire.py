@@ -58,7 +58,7 @@ class OpenCodeWire(Wire):
         self._opening = Opening(
             self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
         )
-        self._catch_up = CatchUp(self._asking, self._threads)
+        self._catch_up = CatchUp(self, self._asking, self._threads)
         self._recorded = RecordedClient(self._asking, self._threads, self._prompts, self._opening)
 
     def conversations(self) -> Iterable[Conversation]:
@@ -130,7 +130,10 @@ class OpenCodeWire(Wire):
             self._asking.ask("POST", path_of(conversation, f"/session/{session_id}/abort"), None, aborted)
 
     def waited(self, conversation: Conversation) -> None:
-        _ours(conversation).end_overdue()
+        ours = _ours(conversation)
+        ours.end_overdue()
+        if ours.turn.lost:
+            self._catch_up.begin()
 
     def list_catalogue(self, directory: str) -> None:
         Listing(self, self._asking).begin(directory)
