@@ -16,7 +16,7 @@ import pytest
 from tests.runtime.inside import create, data_of, running, turn, until_turn_ends, wait_until
 from tests.runtime.recording_outlet import followed
 
-from sandbox_agent.agents.base import Files, Wire
+from sandbox_agent.agents.base import Conversation, Files, Wire
 from sandbox_agent.agents.mock import Mock, MockWire
 from sandbox_agent.errors import Conflict, Internal, SessionAlreadyExists, SessionNotFound
 from sandbox_agent.ops.approvals import permissions, questions
@@ -384,6 +384,30 @@ def test_a_session_whose_reload_fails_for_a_while_is_loaded_later(
     with caplog.at_level(logging.WARNING):
         asyncio.run(scenario())
     assert "session s cannot be loaded yet: disk I/O error" in caplog.text
+
+
+class ClumsyWire(MockWire):
+    def close(self, conversation: Conversation) -> None:
+        raise ZeroDivisionError("no way out")
+
+
+class Clumsy(Mock):
+    def wire(self, world: World) -> Wire:
+        return ClumsyWire(world)
+
+
+def test_a_fault_while_a_session_leaves_its_agent_does_not_keep_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, {"mock": Clumsy()}) as daemon:
+            await create(daemon)
+            await terminate(daemon, OneSession("s"))
+            assert nothing_in_memory(daemon)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(scenario())
+    assert "no way out" in caplog.text
 
 
 def test_the_readers_of_a_session_that_failed_are_disconnected_and_reconnect(tmp_path: Path) -> None:

@@ -227,7 +227,11 @@ class AgentLink:
 
     async def _leave_desktop(self) -> None:
         if self._desktop is not None:
-            await self._desktop.end()
+            try:
+                await self._desktop.end()
+            except Exception:
+                # The session must not wait for it for ever.
+                logger.exception("session %s could not leave the desktop", self._live.id)
 
     async def _release_host(self, host: Host | None, conversation: Conversation | None) -> None:
         if host is None:

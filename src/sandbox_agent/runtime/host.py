@@ -157,11 +157,16 @@ class Host:
         if self.process.ended.is_set():
             return
         closed = self._leaving[conversation] = asyncio.get_running_loop().create_future()
-        self.wire.close(conversation)
-        self.flush()
-        if self.wire.confirms_close and not self.empty:
-            await asyncio.wait([closed], timeout=CLOSE_SECONDS)
-        self._leaving.pop(conversation, None)
+        try:
+            self.wire.close(conversation)
+            self.flush()
+            if self.wire.confirms_close and not self.empty:
+                await asyncio.wait([closed], timeout=CLOSE_SECONDS)
+        except Exception:
+            # It has left all the same, and its process may have to end.
+            logger.exception("%s could not be told that a session has left", self.agent.name)
+        finally:
+            self._leaving.pop(conversation, None)
 
     def interrupt(self) -> None:
         """Interrupt an agent that has no interrupt message, by signal. The process ends with the turn."""
