@@ -793,3 +793,18 @@ def test_what_a_new_conversation_was_told_is_resumed_after_a_kill() -> None:
     stored = world.store.session(S)
     assert stored is not None
     assert stored.prompted
+
+
+def test_a_session_that_was_not_created_stays_so() -> None:
+    world = ToyWorld()
+    world.disk.is_full = True
+    created = world.create(S)
+    actor = world.actors[S]
+    world.open(S)
+    actor.step(inputs.Broken("the output could not be processed"))
+    world.settle()
+    assert status(created) == 503
+    assert isinstance(actor.core.phase, Gone)
+    world.disk.is_full = False
+    world.settle()
+    assert world.store.session(S) is None

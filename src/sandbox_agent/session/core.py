@@ -45,7 +45,7 @@ from ..store.base import (
 from .effects import Answer, Append, Effect, GiveToolResult, Instruct, Instruction, Stop
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .limits import TimeLimits, reached_limit
-from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
+from .phases import ALLOWED, Absent, Closing, Gone, Handing, Link, New, Open, Opening, Phase
 from .view import View, view_of
 
 
@@ -187,6 +187,8 @@ class Core:
 
     def fact(self, *changes: Change) -> int:
         """Append what happened, if anything did."""
+        if isinstance(self.phase, Gone):
+            return self.last  # nothing may bring the session back
         if self.scribe.drafts or changes or self.record is not self._saved or self._learns:
             return self._append(changes, refusable=False)
         return self.last
