@@ -578,7 +578,7 @@ def test_a_catalogue_is_made_of_four_answers() -> None:
     modes = (Mode("build", "Build", "Builds."), Mode("my-agent", "My agent"))
     models = (Model("p/m/1", "One", ("low",)), Model("p/m2"))
     commands = (Command("init", "Sets up.", "$ARGUMENTS"), Command("x"))
-    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands))]
+    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands), "/ws")]
 
 
 def test_a_failed_listing_fails_once() -> None:
@@ -586,7 +586,7 @@ def test_a_failed_listing_fails_once() -> None:
     wire.list_catalogue("/ws")
     for request in taken(wire):
         wire.receive(reply(500, f"GET {request['path']}", request["id"], None))
-    assert wire.notices == [ListFailed("the agent's server answered with status 500")]
+    assert wire.notices == [ListFailed("the agent's server answered with status 500", "/ws")]
 
 
 # -- commands ---------------------------------------------------------------------------------

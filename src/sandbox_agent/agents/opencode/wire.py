@@ -136,7 +136,7 @@ class OpenCodeWire(Wire):
             self._catch_up.begin()
 
     def list_catalogue(self, directory: str) -> None:
-        Listing(self, self._asking).begin(directory)
+        Listing(self, self._asking, directory).begin()
 
     # -- recordings ---------------------------------------------------------------------------
 
