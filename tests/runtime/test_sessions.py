@@ -410,6 +410,22 @@ def test_a_fault_while_a_session_leaves_its_agent_does_not_keep_it(
     assert "no way out" in caplog.text
 
 
+def test_a_link_is_closed_when_its_process_is_gone_whoever_closes_it(tmp_path: Path) -> None:
+    """The session stops it, and after a fault whoever loads the session again waits for it, too."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            async with daemon.sessions.loaded("s") as live:
+                first = asyncio.ensure_future(live.close_link())
+                await asyncio.sleep(0)
+                await live.close_link()
+                assert daemon.hosts.count == 0
+                await first
+
+    asyncio.run(scenario())
+
+
 def test_the_readers_of_a_session_that_failed_are_disconnected_and_reconnect(tmp_path: Path) -> None:
     async def scenario() -> None:
         faults = FaultyWorld()

@@ -78,6 +78,7 @@ class AgentLink:
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
+        self._closing: asyncio.Task[None] | None = None
         self._is_open = False
         self._early: list[inputs.Input] = []
         """Inputs that arrived after the agent was ready and before the session knew it."""
@@ -254,6 +255,11 @@ class AgentLink:
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
         self._unwanted = True
+        if self._closing is None:
+            self._closing = self._live.spawn(self._close())
+        await asyncio.wait([self._closing])
+
+    async def _close(self) -> None:
         if not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])
