@@ -38,6 +38,9 @@ from sandbox_agent.ops.sessions import (
 )
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.runtime.following import SessionFollowing
+from sandbox_agent.runtime.group import Group, Written
+from sandbox_agent.runtime.host import Host
+from sandbox_agent.runtime.hosts import HostRequest
 from sandbox_agent.runtime.live import next_command_id
 from sandbox_agent.schema.events import SessionEnded, TurnEnded
 from sandbox_agent.schema.inputs import Attachment, Prompt, Settings
@@ -539,6 +542,46 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
                 [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]
                 assert end.reason == "terminated"
             await wait_until(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+# -- output that must wait ------------------------------------------------------------------------
+
+
+def test_the_output_of_a_process_that_starts_behind_an_offer_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal takes back what the offer has changed, and nothing else may have changed by then."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await daemon.sessions.suspend("s")
+            started, go_on = asyncio.Event(), asyncio.Event()
+            start = daemon.hosts.get
+
+            async def slow_start(request: HostRequest) -> Host:
+                started.set()
+                await go_on.wait()
+                return await start(request)
+
+            monkeypatch.setattr(daemon.hosts, "get", slow_start)
+            written: list[tuple[Group, Written]] = []
+            write = daemon.log._writer.write
+            sent = await send_message(daemon, SendMessage("s", "hello"))
+            await started.wait()
+            monkeypatch.setattr(daemon.log._writer, "write", lambda *work: written.append(work))
+            async with daemon.sessions.loaded("s") as live:
+                renaming = asyncio.ensure_future(update(daemon, UpdateSession("s", title="New")))
+                await wait_until(lambda: bool(written))
+                go_on.set()
+                await wait_until(lambda: bool(daemon.hosts.count) and live._link._host is not None)  # type: ignore[union-attr]
+                assert live._held is live._link._host  # type: ignore[union-attr]
+                monkeypatch.setattr(daemon.log._writer, "write", write)
+                write(*written[0])
+                await renaming
+            assert "You said" in await until_turn_ends(daemon, sent.turn_id)
 
     asyncio.run(scenario())
 

@@ -146,6 +146,8 @@ class AgentLink:
             with contextlib.suppress(SandboxAgentError):
                 self._host = await starting
             raise
+        if not live.is_dropped:
+            live.hold_or_release()  # it may be waiting for the disk already
         self._by_signal = host.wire.interrupts_by_signal
         self._opened = asyncio.get_running_loop().create_future()
         metadata = agent.metadata(program.version, live.settings)
