@@ -71,7 +71,8 @@ def stream(*frames: bytes, cut: bool = False) -> bytes:
     """An answer with these frames. One that is cut promises more than it holds."""
     body = b"".join(frames)
     length = len(body) + (1 if cut else 0)
-    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (length, body)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+    return head + b"Content-Length: %d\r\n\r\n%b" % (length, body)
 
 
 def numbered(*numbers: int) -> list[bytes]:

@@ -62,6 +62,8 @@ def test_streams_and_exit_code_are_those_of_the_command(environ: dict[str, str],
 
 def test_a_signal_is_128_and_its_number(environ: dict[str, str]) -> None:
     assert execute(environ, "--", "sh", "-c", "kill -TERM $$")[0] == 128 + signal.SIGTERM
+    without_name = signal.SIGRTMIN + 1
+    assert execute(environ, "--", "sh", "-c", f"kill -{without_name} $$")[0] == 128 + without_name
 
 
 def test_stdin_passes_byte_by_byte_and_ends(environ: dict[str, str]) -> None:

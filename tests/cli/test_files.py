@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,18 @@ def test_cp_copies_files_both_ways(cli: Cli, tmp_path: Path) -> None:
     assert (there / "a.bin").read_bytes() == content
     assert cli("cp", f"remote:{there}/a.bin", "back.bin").returncode == 0
     assert (tmp_path / "back.bin").read_bytes() == content
+
+
+def test_files_without_a_size_are_sent_whole(cli: Cli, tmp_path: Path) -> None:
+    """Files of the kernel, and what a shell offers as `<(command)`."""
+    there = tmp_path / "there"
+    assert cli("fs", "write", str(there), "/proc/version").returncode == 0
+    assert there.read_bytes() == Path("/proc/version").read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_text, args=("piped",)).start()
+    assert cli("cp", str(pipe), f":{there}").returncode == 0
+    assert there.read_text() == "piped"
 
 
 def test_cp_copies_folders_both_ways(cli: Cli, tmp_path: Path) -> None:

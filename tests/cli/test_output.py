@@ -19,17 +19,26 @@ def test_a_field_name_becomes_words() -> None:
     assert [heading(name) for name in ("eventCount", "turn_id", "id")] == ["event count", "turn id", "id"]
 
 
-def test_a_cell_is_one_line_without_control_characters_or_markup() -> None:
+def test_a_cell_is_one_line_without_control_characters() -> None:
     values = [None, True, ["a", "b"], "x\n\x1b[31mred", {"inputTokens": 3}, {"a": ["b"]}, "y" * 200]
     assert [cell(value) for value in values] == [
         "",
         "yes",
         "a, b",
-        r"x  \[31mred",
+        "x  [31mred",
         "input tokens 3",
-        r'{"a":\["b"]}',
+        '{"a":["b"]}',
         "y" * 119 + "…",
     ]
+
+
+@pytest.mark.parametrize("title", [r"\[/x] a", "[bold]a[/bold]", "[a]", ":warning: a", "a\\"])
+def test_a_title_is_printed_as_it_is(title: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may look like markup of the library that draws the table."""
+    row = {"sessionId": "s", "agent": "mock", "title": title}
+    print_answer(msgspec.json.encode({"sessions": [row]}), argparse.Namespace())
+    print_answer(msgspec.json.encode(row), argparse.Namespace())
+    assert capsys.readouterr().out.count(title) == 2
 
 
 def test_json_output_is_the_daemons_response_unchanged(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

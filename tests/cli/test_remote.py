@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.daemons import SECONDS
 
 from sandbox_agent import __version__
 from sandbox_agent.cli.failures import CommandFailed, WrongUsage
@@ -16,6 +19,7 @@ from sandbox_agent.cli.state import DaemonState, save
 from sandbox_agent.runtime.folder import DataFolder
 
 from ..scripted_http import answer, numbered, problem, server, stream
+from .conftest import command, environment
 
 # -- where the daemon is ----------------------------------------------------------------------
 
@@ -167,13 +171,45 @@ def test_a_success_without_json_is_not_from_a_daemon() -> None:
         remote.get("/")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("sessions list", "sessions get s", "sessions events s", "sessions show s", "sessions export s"),
+        *("sessions new --agent mock", "sessions stream-message s hello", "run mock hello", "usage"),
+        *("exec -- true", "processes logs p", "processes logs p --follow", "cp :a b"),
+    ],
+)
+def test_every_command_recognizes_a_web_server_that_answers_everything_with_a_page(
+    words: str, tmp_path: Path
+) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+    with server(*[page] * 5) as (endpoint, _):
+        ran = subprocess.run(
+            command("--endpoint", endpoint, *words.split()),
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert re.fullmatch(
+        rf"error: {endpoint} did not answer with .*: it is not a sandbox-agent daemon\n", ran.stderr
+    )
+
+
 @pytest.mark.parametrize("token", ["tökén", "two\nlines"])
 def test_an_impossible_token_is_a_clear_error(token: str) -> None:
     with pytest.raises(CommandFailed, match="the token contains something other than printable ASCII"):
         Remote(Address("http://127.0.0.1:1", token))
 
 
-@pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://host", "http://"])
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        *("127.0.0.1:2468", "ftp://host", "http://", "http://[::1", "http://a..b"),
+        *("http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://127.0.0.1:-1"),
+    ],
+)
 def test_an_invalid_address_is_refused(endpoint: str) -> None:
     with pytest.raises(CommandFailed, match="is not an address"):
         find_address(argparse.Namespace(endpoint=endpoint))

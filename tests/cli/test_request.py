@@ -9,9 +9,18 @@ import msgspec
 import pytest
 
 from sandbox_agent.cli.command_line import parse
-from sandbox_agent.cli.failures import WrongUsage
+from sandbox_agent.cli.failures import CommandFailed, WrongUsage
 from sandbox_agent.cli.remote import Call
-from sandbox_agent.cli.request import answers, call_of, mcp_servers, pairs, skill_source
+from sandbox_agent.cli.request import (
+    PIECE_BYTES,
+    answers,
+    call_of,
+    mcp_servers,
+    pairs,
+    pieces_of_file,
+    skill_source,
+)
+from sandbox_agent.errors import InvalidRequest
 
 
 def upload(session_id: str, path: Path) -> dict[str, Any]:
@@ -39,6 +48,13 @@ def test_a_body_holds_what_was_given() -> None:
             "web": {"url": "https://host/mcp"},
         },
     }
+
+
+def test_an_id_cannot_name_another_resource() -> None:
+    for turn_id in ("..", ".", ""):
+        with pytest.raises(InvalidRequest, match="is not an id"):
+            call("sessions", "withdraw", "s", turn_id)
+    assert call("sessions", "withdraw", "s", "../..").path == "/v1/sessions/s/queue/..%2F.."
 
 
 def test_a_get_has_its_fields_in_the_query() -> None:
@@ -137,3 +153,23 @@ def test_answers_are_labels_per_question() -> None:
     assert answers(None, '[["one, with a comma"]]') == [["one, with a comma"]]
     with pytest.raises(WrongUsage):
         answers(None, '["flat"]')
+
+
+def test_a_log_that_grows_is_sent_as_long_as_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"x" * (PIECE_BYTES + 1))
+    pieces, size = pieces_of_file(str(log))
+    assert len(next(pieces)) == PIECE_BYTES
+    with log.open("ab") as more:
+        more.write(b"more")
+    assert (size, next(pieces), next(pieces, None)) == (PIECE_BYTES + 1, b"x", None)
+
+
+def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 2 * PIECE_BYTES)
+    pieces, _ = pieces_of_file(str(file))
+    next(pieces)
+    file.write_bytes(b"")
+    with pytest.raises(CommandFailed, match="became shorter while it was read"):
+        next(pieces)

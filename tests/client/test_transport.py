@@ -22,6 +22,7 @@ from sandbox_agent import (
     DaemonUnreachable,
     Event,
     IncompatibleDaemon,
+    InvalidRequest,
     NoAnswerInTime,
     NotADaemon,
     Retry,
@@ -101,6 +102,21 @@ def test_a_gateway_in_front_of_a_restarting_daemon_is_asked_again() -> None:
     gateway = answer("Bad Gateway", 502)
     with server(gateway, answer(HEALTH)) as (endpoint, _), connect(endpoint) as client:
         assert client.system.health().status == "ok"
+
+
+# -- ids ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turn_id", ["..", ".", ""])
+def test_an_id_that_names_another_resource_is_refused(turn_id: str) -> None:
+    """`DELETE /v1/sessions/s/queue/..` would delete the session."""
+    with (
+        server() as (endpoint, asked),
+        connect(endpoint) as client,
+        pytest.raises(InvalidRequest, match="is not an id"),
+    ):
+        client.session("s").withdraw(turn_id)
+    assert asked == []
 
 
 # -- streams ------------------------------------------------------------------------------------
@@ -393,6 +409,13 @@ def test_the_client_sends_its_version_and_token() -> None:
         client.system.health()
     assert asked[0].headers["user-agent"] == f"sandbox-agent-python/{__version__}"
     assert asked[0].headers["authorization"] == "Bearer T"
+
+
+def test_a_stream_from_another_server_is_not_waited_for() -> None:
+    page = answer("<html>", content_type="text/html")
+    with server(page) as (endpoint, asked), connect(endpoint) as client, pytest.raises(NotADaemon):
+        client.session("s").prompt("hello").result()
+    assert len(asked) == 1
 
 
 # -- timeouts and custom HTTP clients --------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
 from tests.cluster.logs import KEY_LINE, Logs
 from tests.cluster.nodes import Nodes, is_unknown, outcomes, states, wait_for_state
 from tests.cluster.proxy import Proxy
-from tests.daemons import agent_pids, gone_within, is_stopped, refusal, types, wait_until
+from tests.daemons import SECONDS, agent_pids, gone_within, is_stopped, refusal, types, wait_until
 
 
 def test_a_session_runs_on_the_node_that_created_it(nodes: Nodes) -> None:
@@ -23,6 +24,22 @@ def test_a_session_runs_on_the_node_that_created_it(nodes: Nodes) -> None:
         409,
         "session_already_exists",
     )
+
+
+def test_of_two_requests_for_one_id_a_node_takes_one(nodes: Nodes) -> None:
+    one = nodes.start("one", "--lease-seconds", "60")
+    with ThreadPoolExecutor(2) as both, nodes.log() as log, nodes.log() as watching:
+        # Both are held up where they reserve the id.
+        log.execute("BEGIN")
+        log.execute("SELECT FROM nodes FOR UPDATE")
+        asked = [both.submit(one.client.post, "/v1/sessions/wanted", {"agent": "mock"}) for _ in range(2)]
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%reserve_session%'"
+        wait_until(lambda: watching.execute(waiting).fetchone() == (2,))
+        log.execute("COMMIT")
+        answers = sorted((each.result(SECONDS) for each in asked), key=lambda answer: answer.status_code)
+    assert answers[0].status_code == 200
+    assert refusal(answers[1]) == (409, "session_already_exists")
+    assert outcomes(one.client.turn("wanted", "hello")) == ["end_turn"]
 
 
 def test_what_a_dead_node_left_open_is_closed_by_another(nodes: Nodes) -> None:

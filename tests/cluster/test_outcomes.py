@@ -211,6 +211,20 @@ def test_a_reader_of_the_whole_log_waits_for_transactions_that_are_open(url: str
     two.close()
 
 
+def test_a_store_that_is_opened_meanwhile_shows_nothing_of_an_open_transaction(url: str) -> None:
+    one = joined(url, "one")
+    with psycopg.connect(url) as slow:
+        # As a write that is on its way has a lower position than what others commit meanwhile.
+        slow.execute("SELECT pg_current_xact_id()")
+        position = one.write([SaveSession(record("a")), AppendEvents("a", rows((1,)))])
+        two = joined(url, "two")
+        assert two.horizon() < position
+        assert two.read_log(0, 9, PLENTY) == []
+    assert [event.position for event in two.read_log(0, 9, PLENTY)] == [position]
+    one.close()
+    two.close()
+
+
 def _execute(url: str, sql: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.encode())

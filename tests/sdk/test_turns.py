@@ -127,6 +127,16 @@ def test_a_turn_that_takes_too_long_while_it_streams_is_cancelled(session: Sessi
     assert session.get().state == "idle"
 
 
+def test_a_time_limit_holds_after_an_event_shortly_before_it(session: Session) -> None:
+    """A connection is opened when all the time is left, and the event is followed by a long silence."""
+    session.send_message("slow 5")
+    turn = session.prompt("late 60", timeout=6, on_permission=lambda _: "once")
+    heard: list[float] = []
+    with pytest.raises(TurnTimeout):
+        heard.extend(time.monotonic() for _ in turn)
+    assert time.monotonic() - heard[-1] < 5
+
+
 def test_a_turn_that_waits_too_long_in_the_queue_is_withdrawn_and_the_running_one_goes_on(
     session: Session,
 ) -> None:

@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from ..schema.files import FileStat
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import can_draw, console, say, written
 from .remote import Remote, find_address
-from .request import PIECE_BYTES
+from .request import pieces_of_file
 
 UNBOUND = 1 << 62
 """Bytes to accept from the daemon: as many as fit on the disk."""
@@ -82,11 +81,12 @@ def _send(remote: Remote, source: Path, target: RemotePath) -> None:
 
 
 def _send_file(remote: Remote, source: Path, target: RemotePath) -> None:
-    size = source.stat().st_size
-    with source.open("rb") as file, _progress(source.name, size) as shown:
-        pieces = shown(iter(partial(file.read, PIECE_BYTES), b""))
-        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
-        remote.send(call("PUT", "/v1/fs/file", query=target.query(), headers=headers, content=pieces))
+    pieces, size = pieces_of_file(str(source.absolute()))
+    headers = {"Content-Type": "application/octet-stream"}
+    if size is not None:
+        headers["Content-Length"] = str(size)
+    with _progress(source.name, size) as shown:
+        remote.send(call("PUT", "/v1/fs/file", query=target.query(), headers=headers, content=shown(pieces)))
 
 
 def _send_folder(remote: Remote, source: Path, target: RemotePath) -> None:

@@ -194,7 +194,8 @@ def _exit_code(remote: Remote, process_id: str) -> int:
             if process.status == "running"
             else "the daemon stopped, and the process with it"
         )
-    return 128 + signal.Signals[process.signal or "SIGKILL"]
+    name = process.signal or "SIGKILL"
+    return 128 + (int(name) if name.isdecimal() else signal.Signals[name])  # some have no name
 
 
 def _remove(remote: Remote, process_id: str) -> None:

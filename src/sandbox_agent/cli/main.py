@@ -10,8 +10,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from ..errors import SandboxAgentError
 from .command_line import parse
-from .failures import INTERRUPTED, CommandFailed, ExtraMissing, NotText
+from .failures import INTERRUPTED, CommandFailed, ExtraMissing, NotText, WrongUsage
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up_stdout()  # the reader has closed the pipe
         return 1
+    except SandboxAgentError as error:
+        # Of the client, before a request: an id that cannot be one.
+        _tell(WrongUsage(error.detail), as_json=getattr(args, "json", False))
+        return WrongUsage.exit_code
     except OSError as error:
         # An error of the machine: a full or read-only disk, a directory of another user.
         _give_up_stdout()

@@ -96,7 +96,16 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     # In a pipe, lines are neither cut nor wrapped.
     width = None if stream.isatty() else UNLIMITED
-    return Console(stderr=stderr, no_color=no_color(), highlight=False, soft_wrap=False, width=width)
+    return Console(
+        stderr=stderr,
+        no_color=no_color(),
+        highlight=False,
+        soft_wrap=False,
+        width=width,
+        # Titles and texts of agents are shown as they are.
+        markup=False,
+        emoji=False,
+    )
 
 
 def say(text: str) -> None:
@@ -211,7 +220,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, empty:
 
 
 def _need(name: str, cells: Sequence[str | PathCell], *, first: bool) -> Need:
-    texts = [heading(name), *(str(cell).replace(r"\[", "[") for cell in cells)]
+    texts = [heading(name), *map(str, cells)]
     # What is broken cannot be copied.
     is_whole = first or name.lower().endswith("id")
     return need(texts, least=UNLIMITED if is_whole else PATH_WIDTH if name in PATHS else None)
@@ -230,7 +239,7 @@ def print_table(table: Table) -> None:
 
 
 def _print_plain(lines: Sequence[Sequence[str | PathCell]]) -> None:
-    texts = [[str(cell).replace(r"\[", "[") for cell in line] for line in lines]
+    texts = [[str(cell) for cell in line] for line in lines]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for line in texts:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
@@ -314,8 +323,7 @@ def cell(value: object) -> str:
         case _:
             text = msgspec.json.encode(value).decode()
     text = _visible(text)
-    text = text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
-    return text.replace("[", r"\[")
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
 
 
 def _visible(text: str) -> str:

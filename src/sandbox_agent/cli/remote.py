@@ -17,7 +17,7 @@ from .. import __version__
 from ..client import discovery
 from ..client.blocking.stream import frames
 from ..client.blocking.terminal import Terminal
-from ..client.blocking.transport import Transport
+from ..client.blocking.transport import VERSION_HEADER, Transport
 from ..client.call import IDEMPOTENCY_KEY, Address, Answer, Call, call, new_key, session_path
 from ..client.child import Child
 from ..client.failures import ClientError
@@ -105,7 +105,10 @@ class Remote:
     def send(self, request: Call) -> Answer:
         """Send a request and read the whole response; raises a problem. It is not retried: the user can repeat the command."""
         with _as_command_errors():
-            return self._transport.send(request, Retry(seconds=0))
+            answer = self._transport.send(request, Retry(seconds=0))
+        if answer.content and VERSION_HEADER not in answer.headers:
+            self._decoded(answer.content)  # any web server answers some requests with success
+        return answer
 
     @contextlib.contextmanager
     def download(self, request: Call) -> Iterator[Downloading]:
@@ -141,7 +144,7 @@ class Remote:
             headers={"Content-Type": "application/octet-stream"},
             content=path.read_bytes(),
         )
-        stored = msgspec.json.decode(self.send(request).content)
+        stored = self._decoded(self.send(request).content)
         return {"path": stored["path"], "mime": stored["mime"], "filename": path.name}
 
     def follow(self, request: Call) -> Iterator[Frame]:

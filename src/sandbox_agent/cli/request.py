@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from ..client.call import Call
+from ..client.call import Call, segment
 from .command import Argument, Command
-from .failures import WrongUsage
+from .failures import CommandFailed, WrongUsage
 
 PIECE_BYTES = 256 << 10
 Upload = Callable[[str, Path], dict[str, Any]]
@@ -32,7 +31,7 @@ def call_of(command: Command, args: argparse.Namespace, upload: Upload) -> Call:
         arguments = command.at(place)  # type: ignore[arg-type]
         return {argument.wire: present[argument.name] for argument in arguments if argument.name in present}
 
-    path = command.path.format(**{name: quote(value, safe="") for name, value in at("path").items()})
+    path = command.path.format(**{name: segment(value) for name, value in at("path").items()})
     query = {name: _text(value) for name, value in at("query").items()}
     headers = {name: _text(value) for name, value in at("header").items()}
     content: bytes | Iterator[bytes] | None = None
@@ -125,12 +124,23 @@ def pieces_of_file(path: str) -> tuple[Iterator[bytes], int | None]:
             raise OSError(0, "it is a directory or not readable")
     except OSError as error:
         raise WrongUsage(f"cannot read {path}: {error.strerror}") from None
-    return _pieces(path), status.st_size if stat.S_ISREG(status.st_mode) else None
+    # Files of the kernel have the size 0, whatever they contain.
+    size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else None
+    return _pieces(path, size), size
 
 
-def _pieces(path: str) -> Iterator[bytes]:
+def _pieces(path: str, size: int | None) -> Iterator[bytes]:
+    """The content; if a size was announced, exactly as much, even of a log that grows."""
     with open(path, "rb") as file:
-        yield from iter(partial(file.read, PIECE_BYTES), b"")
+        if size is None:
+            yield from iter(partial(file.read, PIECE_BYTES), b"")
+            return
+        while size:
+            piece = file.read(min(size, PIECE_BYTES))
+            if not piece:
+                raise CommandFailed(f"{path} became shorter while it was read")
+            size -= len(piece)
+            yield piece
 
 
 def attachment(path: str, session_id: str, upload: Upload) -> dict[str, Any]:

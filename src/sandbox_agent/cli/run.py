@@ -22,6 +22,8 @@ from .turn import Turn
 
 TOO_LARGE = 413
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+MOST = 1e9
+"""Beyond what a timer of the system can count."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 def seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not found or not float(found[1]):
+    if not found or not 0 < float(found[1]) < MOST:
         raise WrongUsage(f"--timeout {text}: expected seconds, or a number and a unit, e.g. 90, 90s, 10m, 2h")
     return float(found[1]) * UNITS[found[2]]
 

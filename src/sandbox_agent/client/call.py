@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from ..errors import InvalidRequest
+
 IDEMPOTENCY_KEY = "Idempotency-Key"
 
 
@@ -78,6 +80,9 @@ def new_key() -> str:
 
 def segment(value: str) -> str:
     """A path segment, percent-encoded so that no id can escape it."""
+    if value in ("", ".", ".."):
+        # HTTP clients resolve dots: the request would go to another resource, such as the session instead of a message.
+        raise InvalidRequest(f"`{value}` is not an id")
     return quote(value, safe="")
 
 

@@ -27,10 +27,18 @@ def find_address(
     # The file's token belongs to that daemon and is never sent to another.
     if token is None and state is not None and state.endpoint == endpoint:
         token = state.token
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_address(endpoint):
         raise BadAddress(f"{endpoint} is not an address: it should look like http://127.0.0.1:2468")
     return Address(endpoint, token)
+
+
+def _is_address(endpoint: str) -> bool:
+    try:
+        parts = urlsplit(endpoint)
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in ("http", "https") and host != b"" and parts.port != 0
+    except ValueError:  # brackets, a port that is no port, an empty label
+        return False
 
 
 def is_on_this_machine(endpoint: str) -> bool:

@@ -156,7 +156,7 @@ def error_of_answer(status: int, content: bytes, endpoint: str, retry_after: str
     """The exception for an error response."""
     try:
         problem = msgspec.json.decode(content, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         problem = {}
     if not str(problem.get("type")).startswith(URN):
         if status in (502, 503, 504):

@@ -20,6 +20,10 @@ class DeadlinePassed(Exception):
     """A read did not return before its deadline."""
 
 
+class ReadAgain(Exception):
+    """A connection must be replaced by one whose reads end before the deadline."""
+
+
 class Waits:
     """Deadlines on the monotonic clock, counted from the first read of the turn."""
 

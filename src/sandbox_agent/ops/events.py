@@ -11,9 +11,9 @@ from ..errors import Conflict, InvalidRequest, SessionNotFound
 from ..runtime.daemon import Daemon
 from ..runtime.following import LogFollowing, RawFollowing, SessionFollowing, TurnFollowing
 from ..runtime.pages import with_raw_spliced
-from ..schema.answers import EventPage, SentMessage
-from .operation import OPERATIONS, Stream, operation
-from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, accept
+from ..schema.answers import EventPage
+from .operation import Stream, operation
+from .sessions import MESSAGE_ERRORS, SendMessage, SessionId, deliver
 
 PAGE_BYTES = 1 << 20
 
@@ -133,12 +133,7 @@ async def follow_all(daemon: Daemon, request: FollowAll) -> Stream:
 async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     """Send a message and stream the events of its turn until it ends."""
     before = (await daemon.sessions.end(request.session_id)).committed
-    if daemon.cluster is None:
-        accepted = await accept(daemon, request)
-        turn_id, may_be_old = accepted.turn_id, accepted.repeated
-    else:
-        sent: SentMessage = await OPERATIONS["sessions.send_message"].handler(daemon, request)
-        turn_id, may_be_old = sent.turn_id, request.idempotency_key is not None
+    turn_id, may_be_old = await deliver(daemon, request)
     # A repeated key names an earlier turn, whose events are already in the log.
     after = 0 if may_be_old else before
     # The session may have been unloaded meanwhile, which replaces its channel.

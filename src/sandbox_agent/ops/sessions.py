@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import mimetypes
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -44,7 +44,7 @@ from ..schema.tools import Tool
 from ..session.admission import Accepted
 from ..session.inputs import Cancel, Configure, Delete, Send, Terminate, Withdraw
 from ..store.base import Secrets, SessionRecord
-from .operation import NodeName, operation
+from .operation import OPERATIONS, NodeName, operation
 
 SessionId = Annotated[
     str,
@@ -377,7 +377,7 @@ async def send_message(daemon: Daemon, request: SendMessage) -> SentMessage:
 
 
 async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
-    """Accept a message; used by `send_message` and `stream_message`."""
+    """Accept a message for a session of this node."""
     daemon.require_open()
     if not request.message.strip() and not request.attachments:
         raise InvalidRequest("`message` is empty", field="message")
@@ -394,6 +394,21 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
         request.session_id, lambda id: Send(id, prompt, fresh, key, digest, carried)
     )
     return accepted
+
+
+class Delivered(NamedTuple):
+    turn_id: str
+    may_be_old: bool
+    """Whether an earlier message with the same key may have started the turn."""
+
+
+async def deliver(daemon: Daemon, request: SendMessage) -> Delivered:
+    """Send a message to a session of any node."""
+    if daemon.cluster is None:
+        accepted = await accept(daemon, request)
+        return Delivered(accepted.turn_id, accepted.repeated)
+    sent: SentMessage = await OPERATIONS["sessions.send_message"].handler(daemon, request)
+    return Delivered(sent.turn_id, request.idempotency_key is not None)
 
 
 async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) -> None:

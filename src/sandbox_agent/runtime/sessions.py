@@ -267,12 +267,12 @@ class Sessions:
         async with self._locks.hold(id):
             await self._settle(id)
         stored = await self.log.look_up(lambda: self.log.store.session(id))
-        # Checked last, without an await in between: of several requests for the same id, one gets it.
-        if stored is not None or id in self._live:
-            raise SessionAlreadyExists(f"session {id} already exists", sessionId=id)
         if self.cluster is not None:
             await self.cluster.reserve(id)
             record = msgspec.structs.replace(record, home=self.cluster.name)
+        # Checked last, without an await in between: of several requests for the same id, one gets it.
+        if stored is not None or id in self._live:
+            raise SessionAlreadyExists(f"session {id} already exists", sessionId=id)
         agent = self._agents[record.agent]
         end = End(id, record.folder, 0, None)
         end.channel.on_left = lambda: self._drop_end(end)
@@ -284,7 +284,8 @@ class Sessions:
         try:
             created: Created = await live.create(create)
         except SandboxAgentError:
-            if self.cluster is not None:
+            # If the outcome is unknown, the session is still here and may exist.
+            if self.cluster is not None and id not in self._live and end.view is None:
                 await self.cluster.give_up(id)
             raise
         return created

@@ -175,6 +175,14 @@ class SharedStoreContract(ABC):
         assert contents(one, "a", "b") == before
         two.write(ours)
 
+    def test_the_deletion_of_a_foreign_session_names_it(self, one: SharedStore, two: SharedStore) -> None:
+        one.write([SaveSession(record("a"))])
+        two.write([SaveSession(record("b"))])
+        with pytest.raises(Fenced) as fenced:
+            two.write([DeleteSession("a"), SaveSession(record("b", title="new"))])
+        assert fenced.value.session_ids == frozenset({"a"})
+        assert one.session("a") == record("a")
+
     def test_a_session_of_a_live_owner_cannot_be_claimed(self, one: SharedStore, two: SharedStore) -> None:
         one.write([SaveSession(record("a"))])
         assert two.claim(["a", "missing"]) == set()

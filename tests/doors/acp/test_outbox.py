@@ -58,6 +58,20 @@ def test_what_was_read_is_kept_for_a_reader_that_comes_back() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("seen", [0, 3, 99, 101, 1000])
+def test_the_number_of_another_outbox_skips_nothing(seen: int) -> None:
+    async def scenario() -> None:
+        outbox = Outbox(kept_bytes=100, begins_after=100)
+        reader = outbox.frames(seen, numbered=True)
+        asking = asyncio.ensure_future(anext(reader))
+        await asyncio.sleep(0)
+        await outbox.put(b"one")
+        assert await asking == b"event: message\nid: 101\ndata: one\n\n"
+        await reader.aclose()
+
+    asyncio.run(scenario())
+
+
 def test_a_new_reader_takes_over() -> None:
     async def scenario() -> None:
         outbox = Outbox()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,31 @@ def test_a_lost_stream_of_a_published_client_goes_on_where_it_was(native: Client
     with native.reader(server, STREAM) as stream:
         post(_prompt(session, "memory", 7))
         assert "hello" in text_of(until_answer(stream, 7))
+
+
+@pytest.mark.door("published client", "lost stream")
+def test_a_published_client_misses_nothing_after_a_restart(tmp_path: Path) -> None:
+    server = f"{ACP}/sdk-mock-{uuid.uuid4()}"
+    with running(Daemon(tmp_path / "data", "--no-token")) as daemon, client_of(daemon) as native:
+        with native.reader(server, STREAM) as stream:
+            native.post(f"{server}?agent=mock", _message("initialize", {"protocolVersion": 1}, 0))
+            native.post(server, _message("session/new", {"cwd": str(tmp_path), "mcpServers": []}, 1))
+            session = until_answer(stream, 1)[-1]["result"]["sessionId"]
+            native.sessions.append(session)
+            native.post(server, _prompt(session, "hello", 2))
+            for frame in stream.frames():
+                if "id" in frame.fields:
+                    last = frame.id
+                    if frame.data.get("id") == 2:
+                        break
+        daemon.kill()
+        daemon.start()
+        with native.reader(server, {**STREAM, "last-event-id": str(last)}) as again:
+            native.post(server, _prompt(session, "memory", 3))
+            assert "hello" in text_of(until_answer(again, 3))
+            # It does not say again which agent it means.
+            native.post(server, _message("session/new", {"cwd": str(tmp_path), "mcpServers": []}, 4))
+            native.sessions.append(until_answer(again, 4)[-1]["result"]["sessionId"])
 
 
 def test_every_request_to_open_a_session_that_is_opening_is_answered(native: Client, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ..call import Call, call, segment, session_path
 from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
+from ..waits import ReadAgain
 from .prompt import AsyncPrompt
 from .transport import AsyncTransport
 
@@ -59,6 +60,8 @@ async def frames(
                         yield frame
                     # The reader asked for the next frame: only now is this one processed.
                     seen = seen if number is None else number
+        except ReadAgain:
+            continue
         except SandboxAgentError as error:
             await transport.pause(patience, error, until=until)
         else:

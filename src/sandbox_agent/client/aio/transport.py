@@ -21,6 +21,7 @@ from ..failures import (
     DaemonNotStarted,
     DaemonUnreachable,
     NoAnswerInTime,
+    NotADaemon,
     VersionMismatch,
     error_of_answer,
 )
@@ -29,7 +30,7 @@ from ..hosted import Hosted
 from ..raw import record
 from ..retry import Patience, Retry
 from ..waiting import in_loop, in_thread
-from ..waits import TIMER_SECONDS, DeadlinePassed
+from ..waits import TIMER_SECONDS, DeadlinePassed, ReadAgain
 
 if TYPE_CHECKING:
     import httpx2
@@ -39,6 +40,8 @@ logger = logging.getLogger("sandbox_agent.client")
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """A stream sends a ping every 15 seconds; after a longer silence its connection is dead."""
+LATE_SECONDS = 0.2
+"""How much later than its deadline a read may return."""
 POLL_SECONDS = 0.02
 VERSION_HEADER = "x-sandbox-agent-version"
 
@@ -131,13 +134,14 @@ class AsyncTransport:
     async def frames(
         self, call: Call, connected: Callable[[], None], until: float | None = None
     ) -> AsyncGenerator[Frame, None]:
-        """The frames of one connection, until it is lost, the daemon ends it, or the deadline passes."""
+        """The frames of one connection, until it is lost, the daemon ends it, or the deadline passes.
+
+        The HTTP client limits every read by the same time, so `ReadAgain` asks for a new connection when that is too long.
+        """
         import httpx2
 
         http, address = await self._ready()
-        silence = SILENCE_SECONDS if until is None else min(SILENCE_SECONDS, _left(until))
-        if not silence:
-            raise DeadlinePassed
+        silence = SILENCE_SECONDS if until is None else _silence_before(until)
         try:
             async with http.stream(
                 call.method,
@@ -145,9 +149,12 @@ class AsyncTransport:
                 params=dict(call.query),
                 headers=self._headers(address, call),
                 content=call.content,
-                timeout=httpx2.Timeout(silence, connect=min(silence, CONNECT_SECONDS)),
+                timeout=httpx2.Timeout(
+                    silence, connect=CONNECT_SECONDS if until is None else min(CONNECT_SECONDS, _left(until))
+                ),
             ) as answer:
                 self._check(answer, address, await answer.aread() if answer.is_error else b"")
+                self._check_stream(answer, address)
                 connected()
                 if answer.status_code == 204:
                     yield Frame(None, b"", END)  # everything has been read
@@ -155,11 +162,13 @@ class AsyncTransport:
                 async for chunk in answer.aiter_bytes():
                     for frame in reader.feed(chunk):
                         yield frame
-                    if until is not None and not _left(until):
-                        raise DeadlinePassed
+                    if until is not None:
+                        _check_time(until, silence)
         except httpx2.HTTPError as error:
             if until is not None and not _left(until):
                 raise DeadlinePassed from None
+            if isinstance(error, httpx2.ReadTimeout) and silence < SILENCE_SECONDS:
+                raise ReadAgain from None
             raise self._unreachable(error) from None
 
     @asynccontextmanager
@@ -259,6 +268,13 @@ class AsyncTransport:
                 else error
             )
 
+    def _check_stream(self, answer: httpx2.Response, address: Address) -> None:
+        media_type = answer.headers.get("content-type", "")
+        if answer.status_code != 204 and not media_type.startswith("text/event-stream"):
+            raise NotADaemon(
+                f"{address.endpoint} did not answer with a stream of events: it is not a sandbox-agent daemon"
+            )
+
     def _compare_versions(self, theirs: str | None) -> None:
         if theirs in (None, __version__, self._warned_version):
             return
@@ -285,6 +301,20 @@ class AsyncTransport:
         else:
             message = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(message, sent=sent)
+
+
+def _silence_before(until: float) -> float:
+    """How long a read may take before a deadline: half of the time that is left, so that few connections are needed."""
+    if not _left(until):
+        raise DeadlinePassed
+    return min(SILENCE_SECONDS, max(_left(until) / 2, LATE_SECONDS))
+
+
+def _check_time(until: float, silence: float) -> None:
+    if not _left(until):
+        raise DeadlinePassed
+    if silence > max(_left(until), LATE_SECONDS):
+        raise ReadAgain
 
 
 def _left(until: float) -> float:

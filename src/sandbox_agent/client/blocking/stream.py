@@ -18,6 +18,7 @@ from ..call import Call, call, segment, session_path
 from ..events import Event, decode_event
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
+from ..waits import ReadAgain
 from .prompt import Prompt
 from .transport import Transport
 
@@ -61,6 +62,8 @@ def frames(
                         yield frame
                     # The reader asked for the next frame: only now is this one processed.
                     seen = seen if number is None else number
+        except ReadAgain:
+            continue
         except SandboxAgentError as error:
             transport.pause(patience, error, until=until)
         else:

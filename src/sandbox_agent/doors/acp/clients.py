@@ -37,7 +37,11 @@ class RemoteClient:
         self.created_at = time.time()
         self.connection = Connection(operations, self, agent)
         self._is_one_stream = kept_bytes is not None
-        self._outboxes: dict[str | None, Outbox] = {None: Outbox(kept_bytes or 0)}
+        # A client may name the last message of an outbox that is gone, for example after a restart of the daemon. Those of
+        # this one have higher numbers, so none of them is taken for seen.
+        self._outboxes: dict[str | None, Outbox] = {
+            None: Outbox(kept_bytes or 0, int(self.created_at * 1000))
+        }
         self.used_at = time.monotonic()
         self._ended = asyncio.Event()
 

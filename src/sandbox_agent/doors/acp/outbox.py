@@ -19,15 +19,15 @@ class Outbox:
     """The messages of one stream.
 
     - `kept_bytes`: How much of what was read is kept for a reader that comes back.
+    - `begins_after`: The number before that of the first message.
     """
 
-    def __init__(self, kept_bytes: int = 0) -> None:
+    def __init__(self, kept_bytes: int = 0, begins_after: int = 0) -> None:
         self._kept_bytes = kept_bytes
         self._messages: deque[bytes] = deque()
         self._size = 0
         self._waiting = 0
-        self._count = 0
-        self._read = 0
+        self._last = self._read = begins_after
         self._changed = asyncio.Event()
         self._reader: object | None = None
         self._is_closed = False
@@ -43,7 +43,7 @@ class Outbox:
     async def put(self, message: bytes) -> None:
         while self._waiting > MAX_WAITING_BYTES and not self._is_closed:
             await self._until_changed()
-        self._count += 1
+        self._last += 1
         self._messages.append(message)
         self._size += len(message)
         self._waiting += len(message)
@@ -73,9 +73,11 @@ class Outbox:
         """
         me = self._reader = object()
         self._notify()
+        if after > self._last:
+            after = 0  # a number of another outbox
         try:
             while self._reader is me:
-                if after < self._count and self._messages:
+                if after < self._last and self._messages:
                     after = max(after + 1, self._first)
                     message = self._messages[after - self._first]
                     head = b"event: message\nid: %d\n" % after if numbered else b""
@@ -101,7 +103,7 @@ class Outbox:
     @property
     def _first(self) -> int:
         """The number of the oldest message."""
-        return self._count - len(self._messages) + 1
+        return self._last - len(self._messages) + 1
 
     def _note_read(self, number: int, message: bytes) -> None:
         if number > self._read:

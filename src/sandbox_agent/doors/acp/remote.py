@@ -41,6 +41,8 @@ KEPT_BYTES = 1 << 20
 Message = Call | Note | Reply
 
 _SERVER = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+_PUBLISHED = re.compile(r"sdk-(.+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The name that a published client gives its connection."""
 
 
 class AcpDoor:
@@ -152,7 +154,7 @@ class AcpDoor:
     async def _post_to_server(self, server: str, request: DoorRequest) -> DoorAnswer:
         frame = await _json_body(request)
         client = self._server(server)
-        if agent := request.query.get("agent"):
+        if agent := request.query.get("agent") or (client.agent is None and _agent_in(server)):
             if client.agent not in (None, agent):
                 raise Conflict(f"{server} is a server of {client.agent}", serverId=server)
             client.name_agent(agent)
@@ -165,6 +167,12 @@ class AcpDoor:
             client = RemoteClient(self._operations, None, kept_bytes=KEPT_BYTES)
             self._servers.add(server, client)
         return client
+
+
+def _agent_in(server: str) -> str | None:
+    """The agent that a published client means: it says so only once, and the daemon may have been restarted since."""
+    found = _PUBLISHED.fullmatch(server)
+    return found[1] if found else None
 
 
 class _Server(Struct, frozen=True, rename="camel"):

@@ -14,8 +14,8 @@ from ...ops.sessions import (
     OneSession,
     SendMessage,
     SessionSettings,
-    accept,
     create_session,
+    deliver,
     get,
     list_sessions,
 )
@@ -84,8 +84,9 @@ class Client:
 
     async def send(self, session_id: str, prompt: str, key: str | None) -> Sent:
         before = (await self.find(session_id)).event_count
-        accepted = await accept(self._daemon, SendMessage(session_id, prompt, idempotency_key=key))
-        return Sent(accepted.turn_id, 0 if accepted.repeated else before)
+        message = SendMessage(session_id, prompt, idempotency_key=key)
+        turn_id, may_be_old = await deliver(self._daemon, message)
+        return Sent(turn_id, 0 if may_be_old else before)
 
     async def find(self, session_id: str) -> SessionInfo:
         info: SessionInfo = await get(self._daemon, OneSession(session_id))

@@ -100,8 +100,8 @@ class Plan:
         self.keys = dict(keys)
         """The sessions that exist afterwards."""
         self.deleted: set[str] = set()
-        self.touched: dict[int, None] = {}
-        """The ordinals of the changed sessions that exist before."""
+        self.touched: dict[int, str] = {}
+        """The changed sessions that exist before, by ordinal."""
         self._me = me
         self._seal = seal
         self._new = new
@@ -243,7 +243,7 @@ class Plan:
     def _touch(self, session_id: str) -> Key | None:
         key = self.keys.get(session_id)
         if key is not None:
-            self.touched[key.ordinal] = None
+            self.touched[key.ordinal] = session_id
         return key
 
     def _update(self, key: Key) -> _Update:

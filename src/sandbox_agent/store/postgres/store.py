@@ -132,9 +132,11 @@ def _raised(connection: Connection) -> tuple[str, str]:
         connection.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' positions', 0))"
         )
+        # Compared with the next transaction: the oldest running one is behind on every busy server, and raising the base then would
+        # move the horizon past what that one is writing.
         connection.execute(
             "UPDATE meta SET value = value::bigint + missing FROM (SELECT max(position) + 4096 - "
-            "((pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 12) + "
+            "((pg_snapshot_xmax(pg_current_snapshot())::text::bigint << 12) + "
             "(SELECT value::bigint FROM meta WHERE name = 'position_base')) AS missing FROM nodes) behind "
             "WHERE name = 'position_base' AND missing > 0"
         )

@@ -162,8 +162,7 @@ class Writer:
         elif state == "SA001":
             meant = Fenced(None)
         elif state == "SA004":
-            names = {key.ordinal: session_id for session_id, key in plan.keys.items()}
-            meant = Fenced(frozenset(names.get(int(ordinal), ordinal) for ordinal in detail.split()))
+            meant = Fenced(frozenset(plan.touched[int(ordinal)] for ordinal in detail.split()))
         elif isinstance(error, psycopg.Error) and has_ended(error):
             meant = OutcomeUnknown(str(meant))
         elif self._unknown is not None and not isinstance(meant, ImpossibleChange):
