@@ -18,7 +18,14 @@ from tests.runtime.recording_outlet import followed
 
 from sandbox_agent.agents.base import Conversation, Files, Wire
 from sandbox_agent.agents.mock import Mock, MockWire
-from sandbox_agent.errors import Conflict, Internal, SessionAlreadyExists, SessionNotFound
+from sandbox_agent.errors import (
+    Conflict,
+    IdempotencyMismatch,
+    Internal,
+    InvalidRequest,
+    SessionAlreadyExists,
+    SessionNotFound,
+)
 from sandbox_agent.ops.approvals import permissions, questions
 from sandbox_agent.ops.events import FollowEvents, ReadEvents, follow, read
 from sandbox_agent.ops.sessions import (
@@ -542,6 +549,25 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
                 [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]
                 assert end.reason == "terminated"
             await wait_until(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+def test_a_repeated_message_gets_its_turn_even_if_its_file_is_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path / "data") as daemon:
+            await create(daemon)
+            file = tmp_path / "notes.txt"
+            file.write_text("read me, and delete me")
+            message = SendMessage("s", "hello", (Attachment(str(file)),), idempotency_key="k")
+            sent = await send_message(daemon, message)
+            file.unlink()
+            assert (await send_message(daemon, message)).turn_id == sent.turn_id
+            other = msgspec.structs.replace(message, message="other")
+            with pytest.raises(IdempotencyMismatch):
+                await send_message(daemon, other)
+            with pytest.raises(InvalidRequest):
+                await send_message(daemon, msgspec.structs.replace(message, idempotency_key="another"))
 
     asyncio.run(scenario())
 
