@@ -53,7 +53,8 @@ from sandbox_agent.schema.events import SessionEnded, TurnEnded
 from sandbox_agent.schema.inputs import Attachment, Prompt, Settings
 from sandbox_agent.schema.world import REAL, World
 from sandbox_agent.session.inputs import Cancel, Send
-from sandbox_agent.store.base import Secrets
+from sandbox_agent.store.base import Secrets, Store
+from sandbox_agent.store.sqlite import SqliteStore
 
 SHORT = 0.05
 
@@ -394,6 +395,31 @@ def test_a_session_whose_reload_fails_for_a_while_is_loaded_later(
     with caplog.at_level(logging.WARNING):
         asyncio.run(scenario())
     assert "session s cannot be loaded yet: disk I/O error" in caplog.text
+
+
+def test_a_queue_that_cannot_be_read_at_the_start_continues_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await send_message(daemon, SendMessage("s", "hang"))
+            waiting = await send_message(daemon, SendMessage("s", "hello"))
+        with monkeypatch.context() as patch:
+            failures = 0
+
+            def unreadable(store: Store, session_id: str) -> None:
+                nonlocal failures
+                failures += 1
+                raise apsw.IOError("disk I/O error")
+
+            patch.setattr(SqliteStore, "session", unreadable)
+            async with running(tmp_path) as daemon:
+                assert failures > 0
+                patch.undo()
+                assert "You said" in await until_turn_ends(daemon, waiting.turn_id)
+
+    asyncio.run(scenario())
 
 
 class ClumsyWire(MockWire):
