@@ -41,6 +41,7 @@ from sandbox_agent.agents.frames import (
 )
 from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.bootstrap import PARTS
+from sandbox_agent.agents.opencode.catch_up import RETRY_SECONDS
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
 from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
 from sandbox_agent.agents.opencode.requests import make_message_id
@@ -577,7 +578,7 @@ def test_a_catalogue_is_made_of_four_answers() -> None:
     modes = (Mode("build", "Build", "Builds."), Mode("my-agent", "My agent"))
     models = (Model("p/m/1", "One", ("low",)), Model("p/m2"))
     commands = (Command("init", "Sets up.", "$ARGUMENTS"), Command("x"))
-    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands))]
+    assert wire.notices == [Listed(Catalogue(models, modes, "p/m2", commands), "/ws")]
 
 
 def test_a_failed_listing_fails_once() -> None:
@@ -585,7 +586,7 @@ def test_a_failed_listing_fails_once() -> None:
     wire.list_catalogue("/ws")
     for request in taken(wire):
         wire.receive(reply(500, f"GET {request['path']}", request["id"], None))
-    assert wire.notices == [ListFailed("the agent's server answered with status 500")]
+    assert wire.notices == [ListFailed("the agent's server answered with status 500", "/ws")]
 
 
 # -- commands ---------------------------------------------------------------------------------
@@ -1008,6 +1009,56 @@ def test_a_permission_ended_by_an_abort_is_not_repeated_in_the_next_turn() -> No
     assert (session.scribe.pending, len(session.data(PermissionResolved))) == ({}, 1)
 
 
+def test_a_prompt_that_is_held_back_is_not_sent_after_the_session_has_left() -> None:
+    """Other sessions may keep the server alive, which would run it."""
+    session = Session()
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    setting_up = taken(session.wire)
+    assert [request["path"].partition("?")[0] for request in setting_up] == list(PARTS)
+    session.wire.close(session.conversation)
+    taken(session.wire)
+    for request in setting_up:
+        session.respond(request, 200, PROVIDERS)
+    assert taken(session.wire) == []
+
+
+def test_a_prompt_that_waits_for_rules_is_not_sent_after_the_session_has_left() -> None:
+    session = Session()
+    session.wire.configure(session.conversation, Settings("/ws", permission_mode="bypass"))
+    session.scribe.start_turn()
+    session.wire.prompt(session.conversation, Prompt("go"), {})
+    [changing] = taken(session.wire)
+    session.wire.close(session.conversation)
+    taken(session.wire)
+    session.respond(changing, 200)
+    assert session.take() == []
+
+
+def test_mcp_servers_are_not_added_after_the_session_has_left() -> None:
+    wire = OpenCodeWire(counted())
+    settings = Settings("/ws", mcp={"notes": McpServer("notes")})
+    metadata = OpenCode().metadata(None, settings)
+    conversation = wire.open(Start(Scribe(counted()), settings, metadata, "ses_aaaa", resume=True))
+    [resuming] = taken(wire)
+    wire.close(conversation)
+    taken(wire)
+    found = {"id": "ses_aaaa", "directory": "/ws", "title": "t", "time": {"created": 1}}
+    wire.receive(reply(200, f"GET {resuming['path']}", resuming["id"], found))
+    assert taken(wire) == []
+
+
+def test_an_mcp_server_that_was_being_added_is_disconnected_when_the_session_has_left() -> None:
+    session = Session(settings=Settings("/ws", mcp={"notes": McpServer("notes")}))
+    [adding] = taken(session.wire)
+    assert adding["path"] == "/mcp?directory=/ws"
+    session.wire.close(session.conversation)
+    [_, before] = taken(session.wire)
+    session.respond(adding, 200, {})
+    [after] = taken(session.wire)
+    assert after["path"] == before["path"] == "/mcp/mcp_aaaa_notes/disconnect?directory=/ws"
+
+
 # -- a stream that broke ----------------------------------------------------------------------
 
 
@@ -1061,6 +1112,33 @@ def test_a_running_turn_continues_and_missed_requests_are_shown() -> None:
     busy = {"ses_aaaa": {"type": "busy"}}
     broken(session, listed=[], statuses=busy, permissions=[asked])
     assert (list(session.scribe.pending), stop_reasons(session)) == (["per_9"], [])
+
+
+@pytest.mark.parametrize("refused", ["/session/status", "/session/ses_aaaa/message"])
+def test_a_server_that_does_not_say_what_was_missed_is_asked_again(refused: str) -> None:
+    session = Session()
+    session.begin()
+    done = listed_answer("msg_a", "done", time={"created": 3, "completed": 4}, finish="stop")
+    answers = {"/session/status": {}, "/session/ses_aaaa/message": [done]}
+    session.wire.notices.clear()
+    session.wire.receive(Lost("eof"))
+    while requests := session.take():
+        for request in requests:
+            path = request["path"].partition("?")[0]
+            session.respond(request, 503 if path == refused else 200, answers.get(path, []))
+    assert (session.wire.notices, stop_reasons(session)) == ([Wait(session.conversation, RETRY_SECONDS)], [])
+    session.wire.waited(session.conversation)
+    while requests := session.take():
+        for request in requests:
+            session.respond(request, 200, answers.get(request["path"].partition("?")[0], []))
+    assert (stop_reasons(session), session.violations()) == (["end_turn"], [])
+
+
+def test_a_turn_that_is_over_ends_even_if_its_messages_cannot_be_read() -> None:
+    session = Session()
+    session.begin()
+    broken(session, listed={"not": "a list"})
+    assert stop_reasons(session) == ["error"]
 
 
 def test_a_stream_that_breaks_between_turns_needs_no_recovery() -> None:

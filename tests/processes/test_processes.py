@@ -81,3 +81,18 @@ def test_a_folder_that_a_deleted_process_left_is_removed(tmp_path: Path) -> None
 
     with_processes(tmp_path, body)
     assert not (tmp_path / "proc_7").exists()
+
+
+def test_nothing_starts_once_the_daemon_stops(tmp_path: Path) -> None:
+    """An agent that may finish its turn may also ask for a desktop."""
+
+    async def body(processes: Processes) -> None:
+        await (await processes.create(spec("true"), interactive=False)).exited.wait()
+        await processes.stop()
+        with pytest.raises(Unavailable, match="stopping"):
+            await processes.create(spec(f"touch {tmp_path}/started"), interactive=False)
+        with pytest.raises(Unavailable, match="stopping"):
+            await processes.run(spec(f"touch {tmp_path}/started"), None, None)
+
+    with_processes(tmp_path, body)
+    assert not (tmp_path / "started").exists()

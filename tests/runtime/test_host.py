@@ -13,9 +13,10 @@ from tests.daemons import SECONDS
 from tests.runtime.chatty import EXECUTABLE, Alone, Chatty, ChattyWire
 from tests.runtime.inside import wait_until
 
-from sandbox_agent.agents.base import Agent, Conversation, Notice, Start, Wait
+from sandbox_agent.agents.base import Agent, Conversation, Listed, ListFailed, Notice, Start, Wait
+from sandbox_agent.agents.frames import InFrame
 from sandbox_agent.agents.scribe import Scribe
-from sandbox_agent.errors import AgentProcessExited, Timeout
+from sandbox_agent.errors import AgentProcessExited, StreamError, Timeout
 from sandbox_agent.processes.guardian import marked
 from sandbox_agent.runtime.host import MAX_HELD_BYTES, Host
 from sandbox_agent.runtime.hosts import HostRequest, Hosts
@@ -23,6 +24,7 @@ from sandbox_agent.runtime.log import Log
 from sandbox_agent.runtime.process import Exit
 from sandbox_agent.runtime.programs import Program
 from sandbox_agent.schema.events import SessionMetadata
+from sandbox_agent.schema.features import Catalogue, Command
 from sandbox_agent.schema.inputs import Settings
 from sandbox_agent.schema.world import REAL
 from sandbox_agent.store.memory import MemoryStore
@@ -305,6 +307,39 @@ def test_a_process_ends_with_its_last_session_while_its_catalogue_is_awaited(tmp
             assert (host.process.ended.is_set(), here.hosts.count) == (True, 0)
             with pytest.raises(AgentProcessExited):
                 await listing
+
+    asyncio.run(scenario())
+
+
+def test_simultaneous_requests_for_catalogues_get_those_of_their_directories(tmp_path: Path) -> None:
+    class Listing(ChattyWire):
+        def list_catalogue(self, directory: str) -> None:
+            self.say(f"catalogue {directory}")
+
+        def feed(self, frame: InFrame) -> None:
+            assert isinstance(frame, bytes)
+            directory = frame.decode().split()[1]
+            if directory == "/none":
+                self.notices.append(ListFailed("there is none", directory))
+            else:
+                catalogue = Catalogue(commands=(Command(directory, ""),))
+                self.notices.append(Listed(catalogue, directory))
+
+    class Lists(Chatty):
+        def wire(self, world: object) -> Listing:
+            return Listing(REAL)
+
+    async def scenario() -> None:
+        async with running(tmp_path, Lists()) as here:
+            host, _ = await here.host()
+            asked = [host.catalogue(directory, SECONDS) for directory in ("/none", "/a", "/b", "/a")]
+            none, *found = await asyncio.gather(*asked, return_exceptions=True)
+            assert isinstance(none, StreamError)
+            assert [each.commands[0].name for each in found if isinstance(each, Catalogue)] == [
+                "/a",
+                "/b",
+                "/a",
+            ]
 
     asyncio.run(scenario())
 

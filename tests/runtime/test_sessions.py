@@ -10,14 +10,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 from tests.runtime.inside import create, data_of, running, turn, until_turn_ends, wait_until
 from tests.runtime.recording_outlet import followed
 
-from sandbox_agent.agents.base import Files, Wire
+from sandbox_agent.agents.base import Conversation, Files, Wire
 from sandbox_agent.agents.mock import Mock, MockWire
-from sandbox_agent.errors import Conflict, Internal, SessionAlreadyExists, SessionNotFound
+from sandbox_agent.errors import (
+    Conflict,
+    IdempotencyMismatch,
+    Internal,
+    InvalidRequest,
+    SessionAlreadyExists,
+    SessionNotFound,
+)
 from sandbox_agent.ops.approvals import permissions, questions
 from sandbox_agent.ops.events import FollowEvents, ReadEvents, follow, read
 from sandbox_agent.ops.sessions import (
@@ -37,12 +45,16 @@ from sandbox_agent.ops.sessions import (
 )
 from sandbox_agent.runtime.daemon import Daemon
 from sandbox_agent.runtime.following import SessionFollowing
+from sandbox_agent.runtime.group import Group, Written
+from sandbox_agent.runtime.host import Host
+from sandbox_agent.runtime.hosts import HostRequest
 from sandbox_agent.runtime.live import next_command_id
 from sandbox_agent.schema.events import SessionEnded, TurnEnded
 from sandbox_agent.schema.inputs import Attachment, Prompt, Settings
 from sandbox_agent.schema.world import REAL, World
 from sandbox_agent.session.inputs import Cancel, Send
-from sandbox_agent.store.base import Secrets
+from sandbox_agent.store.base import Secrets, Store
+from sandbox_agent.store.sqlite import SqliteStore
 
 SHORT = 0.05
 
@@ -353,6 +365,103 @@ def test_what_was_on_its_way_to_the_disk_at_a_fault_is_written_before_the_sessio
     assert "cannot be written" not in caplog.text
 
 
+def test_a_session_whose_reload_fails_for_a_while_is_loaded_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        faults = FaultyWorld()
+        async with running(tmp_path, world=faults.world) as daemon:
+            await create(daemon)
+            hanging = await send_message(daemon, SendMessage("s", "hang"))
+            waiting = await send_message(daemon, SendMessage("s", "hello"))
+            store, failures = daemon.log.store, 0
+
+            def unreadable(session_id: str) -> None:
+                nonlocal failures
+                failures += 1
+                raise apsw.IOError("disk I/O error")
+
+            faults.faulty = True
+            with monkeypatch.context() as patch:
+                patch.setattr(store, "session", unreadable)
+                with pytest.raises(Internal, match="ZeroDivisionError"):
+                    await send_message(daemon, SendMessage("s", "never"))
+                await wait_until(lambda: failures > 0)
+            faults.faulty = False
+            await until_turn_ends(daemon, hanging.turn_id)
+            await until_turn_ends(daemon, waiting.turn_id)
+            assert stop_reasons(list(await data_of(daemon))) == ["outcome_unknown", "end_turn"]
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(scenario())
+    assert "session s cannot be loaded yet: disk I/O error" in caplog.text
+
+
+def test_a_queue_that_cannot_be_read_at_the_start_continues_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await send_message(daemon, SendMessage("s", "hang"))
+            waiting = await send_message(daemon, SendMessage("s", "hello"))
+        with monkeypatch.context() as patch:
+            failures = 0
+
+            def unreadable(store: Store, session_id: str) -> None:
+                nonlocal failures
+                failures += 1
+                raise apsw.IOError("disk I/O error")
+
+            patch.setattr(SqliteStore, "session", unreadable)
+            async with running(tmp_path) as daemon:
+                assert failures > 0
+                patch.undo()
+                assert "You said" in await until_turn_ends(daemon, waiting.turn_id)
+
+    asyncio.run(scenario())
+
+
+class ClumsyWire(MockWire):
+    def close(self, conversation: Conversation) -> None:
+        raise ZeroDivisionError("no way out")
+
+
+class Clumsy(Mock):
+    def wire(self, world: World) -> Wire:
+        return ClumsyWire(world)
+
+
+def test_a_fault_while_a_session_leaves_its_agent_does_not_keep_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path, {"mock": Clumsy()}) as daemon:
+            await create(daemon)
+            await terminate(daemon, OneSession("s"))
+            assert nothing_in_memory(daemon)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(scenario())
+    assert "no way out" in caplog.text
+
+
+def test_a_link_is_closed_when_its_process_is_gone_whoever_closes_it(tmp_path: Path) -> None:
+    """The session stops it, and after a fault whoever loads the session again waits for it, too."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            async with daemon.sessions.loaded("s") as live:
+                first = asyncio.ensure_future(live.close_link())
+                await asyncio.sleep(0)
+                await live.close_link()
+                assert daemon.hosts.count == 0
+                await first
+
+    asyncio.run(scenario())
+
+
 def test_the_readers_of_a_session_that_failed_are_disconnected_and_reconnect(tmp_path: Path) -> None:
     async def scenario() -> None:
         faults = FaultyWorld()
@@ -466,6 +575,65 @@ def test_a_session_that_is_ended_while_files_are_read_does_not_wait_for_them(tmp
                 [end] = [event for event in await data_of(daemon) if isinstance(event, SessionEnded)]
                 assert end.reason == "terminated"
             await wait_until(lambda: nothing_in_memory(daemon))
+
+    asyncio.run(scenario())
+
+
+def test_a_repeated_message_gets_its_turn_even_if_its_file_is_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with running(tmp_path / "data") as daemon:
+            await create(daemon)
+            file = tmp_path / "notes.txt"
+            file.write_text("read me, and delete me")
+            message = SendMessage("s", "hello", (Attachment(str(file)),), idempotency_key="k")
+            sent = await send_message(daemon, message)
+            file.unlink()
+            assert (await send_message(daemon, message)).turn_id == sent.turn_id
+            other = msgspec.structs.replace(message, message="other")
+            with pytest.raises(IdempotencyMismatch):
+                await send_message(daemon, other)
+            with pytest.raises(InvalidRequest):
+                await send_message(daemon, msgspec.structs.replace(message, idempotency_key="another"))
+
+    asyncio.run(scenario())
+
+
+# -- output that must wait ------------------------------------------------------------------------
+
+
+def test_the_output_of_a_process_that_starts_behind_an_offer_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal takes back what the offer has changed, and nothing else may have changed by then."""
+
+    async def scenario() -> None:
+        async with running(tmp_path) as daemon:
+            await create(daemon)
+            await daemon.sessions.suspend("s")
+            started, go_on = asyncio.Event(), asyncio.Event()
+            start = daemon.hosts.get
+
+            async def slow_start(request: HostRequest) -> Host:
+                started.set()
+                await go_on.wait()
+                return await start(request)
+
+            monkeypatch.setattr(daemon.hosts, "get", slow_start)
+            written: list[tuple[Group, Written]] = []
+            write = daemon.log._writer.write
+            sent = await send_message(daemon, SendMessage("s", "hello"))
+            await started.wait()
+            monkeypatch.setattr(daemon.log._writer, "write", lambda *work: written.append(work))
+            async with daemon.sessions.loaded("s") as live:
+                renaming = asyncio.ensure_future(update(daemon, UpdateSession("s", title="New")))
+                await wait_until(lambda: bool(written))
+                go_on.set()
+                await wait_until(lambda: bool(daemon.hosts.count) and live._link._host is not None)  # type: ignore[union-attr]
+                assert live._held is live._link._host  # type: ignore[union-attr]
+                monkeypatch.setattr(daemon.log._writer, "write", write)
+                write(*written[0])
+                await renaming
+            assert "You said" in await until_turn_ends(daemon, sent.turn_id)
 
     asyncio.run(scenario())
 

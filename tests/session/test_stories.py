@@ -22,12 +22,14 @@ from tests.session.world import (
 from sandbox_agent.errors import Conflict, NotFound, SandboxAgentError, Unavailable
 from sandbox_agent.schema.events import (
     AskedQuestion,
+    ItemCompleted,
     PermissionResolved,
     SessionEnded,
     TurnEnded,
     TurnStarted,
 )
 from sandbox_agent.schema.inputs import Answer, Decision
+from sandbox_agent.schema.items import Text
 from sandbox_agent.schema.limits import SessionLimits
 from sandbox_agent.schema.policy import PolicyRule, RuleReference
 from sandbox_agent.schema.tools import ToolOutcome
@@ -793,3 +795,31 @@ def test_what_a_new_conversation_was_told_is_resumed_after_a_kill() -> None:
     stored = world.store.session(S)
     assert stored is not None
     assert stored.prompted
+
+
+def test_a_session_that_was_not_created_stays_so() -> None:
+    world = ToyWorld()
+    world.disk.is_full = True
+    created = world.create(S)
+    actor = world.actors[S]
+    world.open(S)
+    actor.step(inputs.Broken("the output could not be processed"))
+    world.settle()
+    assert status(created) == 503
+    assert isinstance(actor.core.phase, Gone)
+    world.disk.is_full = False
+    world.settle()
+    assert world.store.session(S) is None
+
+
+def test_what_a_sub_agent_leaves_open_between_turns_is_closed_after_a_kill() -> None:
+    world, actor = running()
+    actor.feed(end_turn)
+    actor.feed(lambda scribe: scribe.text("sub", "half", outlives_turn=True))
+    actor.feed(lambda scribe: scribe.text("sub", " a word", outlives_turn=True))
+    world.settle()
+    world.kill()
+    world.settle()
+    last = world.events(S)[-1].data
+    assert isinstance(last, ItemCompleted)
+    assert (last.item.status, last.item.content) == ("failed", (Text("half a word"),))

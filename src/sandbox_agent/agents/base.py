@@ -133,10 +133,13 @@ class Listed(Struct, frozen=True):
     """The answer to `list_catalogue`."""
 
     catalogue: Catalogue
+    directory: str | None = None
+    """None if it is the same in every directory, or if the process serves only one."""
 
 
 class ListFailed(Struct, frozen=True):
     message: str
+    directory: str | None = None
 
 
 Notice = Ready | StartFailed | Ending | Closed | Wait | Listed | ListFailed

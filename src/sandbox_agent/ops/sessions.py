@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import mimetypes
 import os
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -383,7 +384,7 @@ async def accept(daemon: Daemon, request: SendMessage) -> Accepted:
         raise InvalidRequest("`message` is empty", field="message")
     record = (await daemon.sessions.show(request.session_id)).view.record
     daemon.agent(record.agent)  # fails if the agent is no longer configured
-    attachments = tuple([await _resolved(daemon, record, attachment) for attachment in request.attachments])
+    attachments = await _attached(daemon, record, request)
     prompt = Prompt(request.message, attachments, request.command, request.client_id)
     if prompt.command and not record.ended:
         await _check_command(daemon, record, prompt)
@@ -421,9 +422,30 @@ async def _check_command(daemon: Daemon, record: SessionRecord, prompt: Prompt) 
         raise InvalidRequest(f"{agent.title} has no command `/{name}` here", agent=agent.name, command=name)
 
 
-async def _resolved(daemon: Daemon, record: SessionRecord, given: Attachment) -> Attachment:
-    """In a thread: it may have to be fetched from another node."""
-    path = await asyncio.to_thread(daemon.attachments.resolve, record.folder, given.path, record.session_id)
+async def _attached(daemon: Daemon, record: SessionRecord, request: SendMessage) -> tuple[Attachment, ...]:
+    """The files of a message. If it is repeated, they may be gone by now."""
+    files, given = daemon.attachments, request.attachments
+    try:
+        # In a thread: a file may have to be fetched from another node.
+        paths = [
+            await asyncio.to_thread(files.resolve, record.folder, file.path, record.session_id)
+            for file in given
+        ]
+    except InvalidRequest:
+        if not await _is_repeated(daemon, request):
+            raise
+        paths = [files.path_of(record.folder, file.path) for file in given]
+    return tuple(_attachment(file, path) for file, path in zip(given, paths, strict=True))
+
+
+async def _is_repeated(daemon: Daemon, request: SendMessage) -> bool:
+    key, store = request.idempotency_key, daemon.log.store
+    if key is None:
+        return False
+    return await daemon.log.look_up(lambda: store.key(request.session_id, key)) is not None
+
+
+def _attachment(given: Attachment, path: Path) -> Attachment:
     mime = given.mime or mimetypes.guess_type(given.filename or path.name)[0]
     return Attachment(str(path), mime, given.filename)
 

@@ -85,8 +85,9 @@ class Processes:
                 await asyncio.gather(*running)
         except TimeoutError:
             logger.error("not every process ended in time; the next start records their end")
-        if self._recorder is not None:
-            self._recorder.close()
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.close()
 
     # -- looking ------------------------------------------------------------------------------
 
@@ -229,6 +230,8 @@ class Processes:
     # -- what they share ----------------------------------------------------------------------
 
     def _program(self, on_end: Callable[[], None]) -> Program:
+        if self._is_stopping:  # no one would read its output, nor end it
+            raise Unavailable("the daemon is stopping", retryAfter=5)
         if self._recorder is None:
             self._recorder = Recorder(asyncio.get_running_loop())
 

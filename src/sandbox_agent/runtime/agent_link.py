@@ -78,6 +78,7 @@ class AgentLink:
         self._failing = False
         """The agent reported that the start fails; its exit adds details, not a second failure."""
         self._unwanted = False
+        self._closing: asyncio.Task[None] | None = None
         self._is_open = False
         self._early: list[inputs.Input] = []
         """Inputs that arrived after the agent was ready and before the session knew it."""
@@ -145,6 +146,8 @@ class AgentLink:
             with contextlib.suppress(SandboxAgentError):
                 self._host = await starting
             raise
+        if not live.is_dropped:
+            live.hold_or_release()  # it may be waiting for the disk already
         self._by_signal = host.wire.interrupts_by_signal
         self._opened = asyncio.get_running_loop().create_future()
         metadata = agent.metadata(program.version, live.settings)
@@ -227,7 +230,11 @@ class AgentLink:
 
     async def _leave_desktop(self) -> None:
         if self._desktop is not None:
-            await self._desktop.end()
+            try:
+                await self._desktop.end()
+            except Exception:
+                # The session must not wait for it for ever.
+                logger.exception("session %s could not leave the desktop", self._live.id)
 
     async def _release_host(self, host: Host | None, conversation: Conversation | None) -> None:
         if host is None:
@@ -250,6 +257,11 @@ class AgentLink:
     async def close(self) -> None:
         """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
         self._unwanted = True
+        if self._closing is None:
+            self._closing = self._live.spawn(self._close())
+        await asyncio.wait([self._closing])
+
+    async def _close(self) -> None:
         if not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])

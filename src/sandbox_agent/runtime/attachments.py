@@ -95,12 +95,15 @@ class Attachments:
 
     def resolve(self, folder: str, given: str, session_id: str = "") -> Path:
         """The file that a message names, by absolute path or by the name of an upload."""
-        path = Path(given)
-        if not path.is_absolute():
-            path = self.folder(folder) / path.name
+        path = self.path_of(folder, given)
         if not os.path.isfile(path):
             raise InvalidRequest(f"attachment {given} is not a file on the daemon's machine")
         return path
+
+    def path_of(self, folder: str, given: str) -> Path:
+        """Where this file is, or was."""
+        path = Path(given)
+        return path if path.is_absolute() else self.folder(folder) / path.name
 
     async def remove(self, folder: str) -> None:
         """In a thread: removing thousands of files takes seconds."""

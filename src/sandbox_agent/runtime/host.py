@@ -83,7 +83,8 @@ class Host:
         self._tenants: dict[Conversation, Tenant] = {}
         self._by_scribe: dict[Scribe, Tenant] = {}
         self._leaving: dict[Conversation, asyncio.Future[None]] = {}
-        self._listings: list[asyncio.Future[Catalogue]] = []
+        self._listings: dict[asyncio.Future[Catalogue], str] = {}
+        """Requests for a catalogue, with their directories."""
         self._expected = 0
         """Sessions that got this host and have not opened their conversation yet."""
         self._holds = 1
@@ -157,11 +158,16 @@ class Host:
         if self.process.ended.is_set():
             return
         closed = self._leaving[conversation] = asyncio.get_running_loop().create_future()
-        self.wire.close(conversation)
-        self.flush()
-        if self.wire.confirms_close and not self.empty:
-            await asyncio.wait([closed], timeout=CLOSE_SECONDS)
-        self._leaving.pop(conversation, None)
+        try:
+            self.wire.close(conversation)
+            self.flush()
+            if self.wire.confirms_close and not self.empty:
+                await asyncio.wait([closed], timeout=CLOSE_SECONDS)
+        except Exception:
+            # It has left all the same, and its process may have to end.
+            logger.exception("%s could not be told that a session has left", self.agent.name)
+        finally:
+            self._leaving.pop(conversation, None)
 
     def interrupt(self) -> None:
         """Interrupt an agent that has no interrupt message, by signal. The process ends with the turn."""
@@ -184,7 +190,7 @@ class Host:
         """Models, modes and commands, asked over the wire."""
         self._require_alive()
         answer: asyncio.Future[Catalogue] = asyncio.get_running_loop().create_future()
-        self._listings.append(answer)
+        self._listings[answer] = directory
         traces = self._traces.before(directory)
         try:
             self.wire.list_catalogue(directory)
@@ -195,8 +201,7 @@ class Host:
             raise Timeout(f"{self.agent.title} did not list its models in {seconds:g} s") from None
         finally:
             traces.remove()
-            if answer in self._listings:
-                self._listings.remove(answer)
+            self._listings.pop(answer, None)
 
     def _require_alive(self) -> None:
         """A session that joins after the exit was reported would never learn of it."""
@@ -307,13 +312,11 @@ class Host:
 
     def _note(self, notice: Notice) -> None:
         match notice:
-            case Listed(catalogue):
-                for answer in self._listings:
-                    if not answer.done():
-                        answer.set_result(catalogue)
-                self._listings.clear()
-            case ListFailed(message):
-                self._fail_listings(StreamError(message, agent=self.agent.name))
+            case Listed(catalogue, directory):
+                for answer in self._take_listings(directory):
+                    answer.set_result(catalogue)
+            case ListFailed(message, directory):
+                self._fail_listings(StreamError(message, agent=self.agent.name), directory)
             case Closed(conversation):
                 self._left(conversation)
             case Wait(conversation, seconds):
@@ -346,11 +349,16 @@ class Host:
         if closed := self._leaving.pop(conversation, None):
             closed.set_result(None)
 
-    def _fail_listings(self, error: Exception) -> None:
-        for answer in self._listings:
-            if not answer.done():
-                answer.set_exception(error)
-        self._listings.clear()
+    def _take_listings(self, directory: str | None) -> list[asyncio.Future[Catalogue]]:
+        """The requests for the catalogue of a directory; None stands for all."""
+        taken = [answer for answer, asked in self._listings.items() if directory in (None, asked)]
+        for answer in taken:
+            del self._listings[answer]
+        return [answer for answer in taken if not answer.done()]
+
+    def _fail_listings(self, error: Exception, directory: str | None = None) -> None:
+        for answer in self._take_listings(directory):
+            answer.set_exception(error)
 
     # -- its end ------------------------------------------------------------------------------
 

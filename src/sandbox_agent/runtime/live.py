@@ -214,7 +214,7 @@ class LiveSession:
             self._busy = False
         if not self.is_dropped:
             try:
-                self._hold_or_release()
+                self.hold_or_release()
             except Exception as error:  # the caller is mostly the log, which must not see it
                 self._fail(error, "an input")
             self.rest_if_idle()
@@ -233,7 +233,7 @@ class LiveSession:
         logger.exception("session %s failed on %s", self.id, on)
         self._drop(Internal(f"the daemon failed: {type(error).__name__}", sessionId=self.id))
 
-    def _hold_or_release(self) -> None:
+    def hold_or_release(self) -> None:
         """Hold the agent's output while the machine waits."""
         if self.machine.holding:
             if self._held is None and self._link is not None:

@@ -56,8 +56,12 @@ logger = logging.getLogger("sandbox_agent.sessions")
 
 CATCH_UP_SECONDS = 2.0
 CATCH_UP_PAUSE = 0.01
+RELOAD_SECONDS, MAX_RELOAD_SECONDS = 1.0, 60.0
 UNREAD_SECONDS = 10.0
 """How long an end of the log waits for its first reader."""
+
+UNREADABLE = (Internal, msgspec.MsgspecError)
+"""A session that cannot be loaded for one of these reasons would fail again in the same way."""
 
 Provide = Callable[[Agent, str | None], Awaitable[Program]]
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -350,7 +354,7 @@ class Sessions:
         await self.cluster.own(session_id)
         try:
             return await self._restore(session_id)
-        except SandboxAgentError:
+        except Unavailable:
             # Another node may be able to: this one may lack the key of its secrets.
             await self.cluster.give_up(session_id)
             raise
@@ -432,14 +436,30 @@ class Sessions:
             del self._dropped[live.id]
 
     async def _reload(self, session_id: str) -> None:
+        """Load a session as soon as that is possible: its open turn has to end, and its queue continues."""
+        pause = RELOAD_SECONDS
+        while not await self._is_reloaded(session_id):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_RELOAD_SECONDS)
+            while self.log.failure is not None:
+                await asyncio.sleep(RELOAD_SECONDS)
+
+    async def _is_reloaded(self, session_id: str) -> bool:
+        """Whether it is loaded, or never will be."""
         try:
             async with self.loaded(session_id):
-                pass
+                return True
         except SessionNotFound:
-            pass  # it was never stored
-        except SandboxAgentError as problem:
-            logger.warning("session %s stays unloaded until the next command: %s", session_id, problem.detail)
-            self._note_unwoken(session_id, problem)
+            return True  # it was never stored
+        except Exception as error:
+            if isinstance(error, UNREADABLE):
+                logger.warning("session %s stays unloaded until the next command: %s", session_id, error)
+                return True
+            if self.cluster is not None and isinstance(error, Unavailable | Conflict):
+                self._note_unwoken(session_id, error)  # the cluster looks after it
+                return True
+            logger.warning("session %s cannot be loaded yet: %s", session_id, error)
+            return False
 
     async def _settle(self, session_id: str) -> None:
         """Wait until a dropped session's process is gone and its appends are settled, before its state is read."""
@@ -469,6 +489,8 @@ class Sessions:
                 self._note_unwoken(session_id, error)
             else:
                 logger.exception("session %s cannot be loaded; continuing with the others", session_id)
+                if not isinstance(error, UNREADABLE):
+                    self.spawn(self._reload(session_id))
 
     def _note_unwoken(self, session_id: str, problem: SandboxAgentError) -> None:
         """Try again later, unless another node has it: this one may own it by now, and then no other will look after it."""

@@ -24,12 +24,15 @@ class SharedAttachments(Attachments):
         return super().read(folder, name)
 
     def resolve(self, folder: str, given: str, session_id: str = "") -> Path:
-        path = Path(given)
-        if not path.is_absolute() or path.parent.name == folder:
-            # An upload, under the path that it has on some node.
+        path = self.path_of(folder, given)
+        if path.parent == self.folder(folder):
             self._fetch(session_id, folder, path.name)
-            given = path.name
         return super().resolve(folder, given)
+
+    def path_of(self, folder: str, given: str) -> Path:
+        path = Path(given)
+        # An upload, under the path that it has on some node.
+        return super().path_of(folder, path.name if path.parent.name == folder else given)
 
     def _fetch(self, session_id: str, folder: str, name: str) -> None:
         """Bring a file to this node, if another one took it."""

@@ -45,7 +45,7 @@ from ..store.base import (
 from .effects import Answer, Append, Effect, GiveToolResult, Instruct, Instruction, Stop
 from .inputs import Cancel, Delete, Input, Rest, Send, Terminate
 from .limits import TimeLimits, reached_limit
-from .phases import ALLOWED, Absent, Closing, Handing, Link, New, Open, Opening, Phase
+from .phases import ALLOWED, Absent, Closing, Gone, Handing, Link, New, Open, Opening, Phase
 from .view import View, view_of
 
 
@@ -187,6 +187,8 @@ class Core:
 
     def fact(self, *changes: Change) -> int:
         """Append what happened, if anything did."""
+        if isinstance(self.phase, Gone):
+            return self.last  # nothing may bring the session back
         if self.scribe.drafts or changes or self.record is not self._saved or self._learns:
             return self._append(changes, refusable=False)
         return self.last
@@ -215,6 +217,8 @@ class Core:
             return None
         if pen.used is not self.record.used or self.scribe.spent is not self.record.turn_usage:
             return None
+        if self._opens_between_turns:
+            return None
         drafts, pen.drafts = pen.drafts, []
         self.count += len(drafts)
         return drafts
@@ -224,6 +228,11 @@ class Core:
         """The agent has reported a new model or title, or what it has spent."""
         record = self.record
         return self.scribe.pen.used is not record.used or self.scribe.spent is not record.turn_usage
+
+    @property
+    def _opens_between_turns(self) -> bool:
+        """A sub-agent that outlives its turn has begun something, which the next daemon may have to close."""
+        return self.record.open_since is None and not self.scribe.nothing_open()
 
     def _append(self, changes: Iterable[Change], *, refusable: bool, deletes: bool = False) -> int:
         scribe = self.scribe
@@ -236,6 +245,8 @@ class Core:
             self.change(native_id=scribe.native_session_id)
         if self.record.open_since is not None and scribe.nothing_open():
             self.change(open_since=None)
+        elif self._opens_between_turns:
+            self.change(open_since=self.count + 1)
         if scribe.calls.new_call_ids:
             written.append(RememberCalls(self.record.session_id, scribe.calls.new_call_ids))
             scribe.calls.new_call_ids = []

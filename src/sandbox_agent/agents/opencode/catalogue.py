@@ -15,18 +15,19 @@ from .requests import failure_in, scope
 
 
 class Listing:
-    def __init__(self, wire: Wire, asking: Asking) -> None:
+    def __init__(self, wire: Wire, asking: Asking, directory: str) -> None:
         self._wire = wire
         self._asking = asking
+        self._directory = directory
         self._agents: tuple[bodies.AgentInfo, ...] | None = None
         self._providers: bodies.Providers | None = None
         self._config: bodies.Config | None = None
         self._commands: tuple[bodies.CommandInfo, ...] | None = None
         self._failed = False
 
-    def begin(self, directory: str) -> None:
+    def begin(self) -> None:
         for path in ("/agent", "/config/providers", "/config", "/command"):
-            self._asking.ask("GET", f"{path}{scope(directory)}", None, self._on_answer(path))
+            self._asking.ask("GET", f"{path}{scope(self._directory)}", None, self._on_answer(path))
 
     def _on_answer(self, path: str) -> OnAnswer:
         def answered(status: int, body: Raw) -> None:
@@ -34,7 +35,7 @@ class Listing:
                 return
             if status != 200:
                 self._failed = True
-                self._wire.notices.append(ListFailed(failure_in(status, body).message))
+                self._wire.notices.append(ListFailed(failure_in(status, body).message, self._directory))
             else:
                 self._read(path, body)
 
@@ -53,7 +54,8 @@ class Listing:
         agents, providers, config, commands = self._agents, self._providers, self._config, self._commands
         if agents is None or providers is None or config is None or commands is None:
             return
-        self._wire.notices.append(Listed(_catalogue(agents, providers, config, commands)))
+        catalogue = _catalogue(agents, providers, config, commands)
+        self._wire.notices.append(Listed(catalogue, self._directory))
 
 
 def _catalogue(

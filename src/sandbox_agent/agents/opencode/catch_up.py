@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, structs
 
+from ..base import Wait, Wire
 from .asking import Asking, OnAnswer, path_of
 from .bodies import Listed
 from .conversation import OpenCodeConversation
@@ -16,9 +17,12 @@ from .requests import scope
 from .thread import Thread
 from .threads import Threads
 
+RETRY_SECONDS = 1.0
+
 
 class CatchUp:
-    def __init__(self, asking: Asking, threads: Threads) -> None:
+    def __init__(self, wire: Wire, asking: Asking, threads: Threads) -> None:
+        self._wire = wire
         self._asking = asking
         self._threads = threads
 
@@ -47,6 +51,8 @@ class CatchUp:
     def _on_statuses(self, directory: str) -> OnAnswer:
         def listed(status: int, body: Raw) -> None:
             if status != 200:
+                for conversation in self._threads.in_directory(directory):
+                    self._ask_later(conversation)
                 return
             busy = msgspec.json.decode(body, type=dict[str, Any]).keys()
             for conversation in self._threads.in_directory(directory):
@@ -56,13 +62,27 @@ class CatchUp:
 
         return listed
 
+    def _ask_later(self, conversation: OpenCodeConversation) -> None:
+        """The server did not say. A command that it has finished is waited for already."""
+        if conversation.turn.lost and not conversation.turn.answered:
+            self._wire.notices.append(Wait(conversation, RETRY_SECONDS))
+
     def _ask_messages(self, conversation: OpenCodeConversation, *, running: bool) -> None:
         def listed(status: int, body: Raw) -> None:
             thread = self._threads.get(conversation.native_id)
-            if status != 200 or thread is None or conversation.scribe.turn is None:
+            if thread is None or conversation.scribe.turn is None:
                 return
-            for message in msgspec.json.decode(body, type=tuple[Listed, ...]):
-                self._replay(thread, message)
+            if status != 200:
+                conversation.turn.lost = True
+                self._ask_later(conversation)
+                return
+            try:
+                for message in msgspec.json.decode(body, type=tuple[Listed, ...]):
+                    self._replay(thread, message)
+            except msgspec.DecodeError:
+                if not running:
+                    conversation.lose_turn()
+                raise
             if not running and conversation.scribe.turn is not None:
                 conversation.pending_prompts = []
                 if conversation.turn.running:

@@ -109,6 +109,8 @@ class OpenCodeConversation(Conversation):
         """Rule changes that the server has not confirmed."""
         self.unsent: list[tuple[PendingPrompt, PromptBody | Prompt]] = []
         """Prompts and commands that wait for them."""
+        self.has_left = False
+        """The session uses the server no more: nothing is sent for it but what ends its work."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
@@ -206,6 +208,10 @@ class OpenCodeConversation(Conversation):
         self.turn.idle = True
         self.settle()
         return True
+
+    def leave(self) -> None:
+        self.has_left = True
+        self.unsent = []
 
     def give_up(self, pending: PendingPrompt) -> None:
         """A command produces nothing."""

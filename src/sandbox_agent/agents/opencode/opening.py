@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Raw
@@ -80,7 +81,7 @@ class Opening:
                 self._fail(conversation, status, body)
             else:
                 self._opened(conversation, msgspec.json.decode(body, type=Session))
-                if agent_of(conversation.settings) == "plan":
+                if agent_of(conversation.settings) == "plan" and not conversation.has_left:
                     self._rules.renew(conversation)  # The path of the plan is known only now.
 
         return created
@@ -91,6 +92,8 @@ class Opening:
                 self._fail(conversation, status, body)
                 return
             self._opened(conversation, msgspec.json.decode(body, type=Session))
+            if conversation.has_left:
+                return
             # It may have been left in another mode, and other sessions may share its directory by now.
             self._rules.renew(conversation)
 
@@ -108,6 +111,8 @@ class Opening:
         self._wire.notices.append(StartFailed(conversation, message, gone))
 
     def _opened(self, conversation: OpenCodeConversation, session: Session) -> None:
+        if conversation.has_left:
+            return
         conversation.report(session)
         self._threads.begin(session.id, conversation)
         conversation.announce("agent")
@@ -128,8 +133,16 @@ class Opening:
             self._asking.ask("POST", path, body, self._on_mcp(conversation, name))
         self._rules.deny_neighbours(conversation)
 
+    def disconnect(self, conversation: OpenCodeConversation, server: str) -> None:
+        self._asking.tell(conversation, f"/mcp/{quote(server)}/disconnect", None)
+
     def _on_mcp(self, conversation: OpenCodeConversation, server: str) -> OnAnswer:
         def added(status: int, body: Raw) -> None:
+            if conversation.has_left:
+                # It may have come back, and then it uses the server again.
+                if all(other.native_id != conversation.native_id for other in self._threads.conversations):
+                    self.disconnect(conversation, server)
+                return
             conversation.waiting_mcp -= 1
             servers: dict[str, McpStatus]
             servers = lenient(body, dict[str, McpStatus], {}) if status == 200 else {}

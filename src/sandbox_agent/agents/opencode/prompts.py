@@ -90,6 +90,8 @@ class Prompts:
         session = f"/session/{conversation.native_id}"
 
         def known(status: int, body: Raw) -> None:
+            if conversation.has_left:
+                return
             now = lenient(body, SessionNow, SessionNow()).model
             model = prompt_model(conversation.settings) or (now and PromptModel(now.providerID, now.id))
             if conversation.cancelling:

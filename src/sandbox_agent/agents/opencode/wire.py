@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -59,7 +58,7 @@ class OpenCodeWire(Wire):
         self._opening = Opening(
             self, self._asking, self._threads, self._rules, self._prompts, self._bootstrap.windows
         )
-        self._catch_up = CatchUp(self._asking, self._threads)
+        self._catch_up = CatchUp(self, self._asking, self._threads)
         self._recorded = RecordedClient(self._asking, self._threads, self._prompts, self._opening)
 
     def conversations(self) -> Iterable[Conversation]:
@@ -109,12 +108,13 @@ class OpenCodeWire(Wire):
 
     def close(self, conversation: Conversation) -> None:
         ours = _ours(conversation)
+        ours.leave()
         if ours.native_id is None:
             self.notices.append(Closed(ours))
         else:
             self._abort_all(ours, ours.native_id)
             for server in ours.mcp_servers():
-                self._asking.tell(ours, f"/mcp/{quote(server)}/disconnect", None)
+                self._opening.disconnect(ours, server)
         self._threads.forget(ours)
 
     def _abort_all(self, conversation: OpenCodeConversation, native_id: str) -> None:
@@ -130,10 +130,13 @@ class OpenCodeWire(Wire):
             self._asking.ask("POST", path_of(conversation, f"/session/{session_id}/abort"), None, aborted)
 
     def waited(self, conversation: Conversation) -> None:
-        _ours(conversation).end_overdue()
+        ours = _ours(conversation)
+        ours.end_overdue()
+        if ours.turn.lost:
+            self._catch_up.begin()
 
     def list_catalogue(self, directory: str) -> None:
-        Listing(self, self._asking).begin(directory)
+        Listing(self, self._asking, directory).begin()
 
     # -- recordings ---------------------------------------------------------------------------
 
