@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
-from .command import Argument, Command
+from .command import Argument, Command, Kind
 from .parser import PROG, Parser, Subparsers, add_command, add_group, escaped, number
 from .table import COMMANDS, GROUPS
 
 DIRECTORY = "Working directory of the agent. Default: the current directory, or the daemon's if it runs on another machine."
+
+CONVERTERS: dict[Kind, Callable[[str], object]] = {"integer": int, "number": number}
 
 
 def add_operations(commands: Subparsers[Parser]) -> dict[str, Subparsers[Parser]]:
@@ -114,7 +117,7 @@ def add_flag(parser: Parser, field: Argument) -> None:
         case _:
             parser.add_argument(
                 field.flag,
-                type={"integer": int, "number": number}.get(field.kind, str),
+                type=CONVERTERS.get(field.kind, str),
                 required=field.required,
                 choices=field.choices or None,
                 metavar=None if field.choices else field.name.rsplit("_", 1)[-1].upper(),
