@@ -38,12 +38,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "door(door, *features): the features of a door that a test shows")
     if config.pluginmanager.hasplugin("hypothesispytest"):
         _be_patient_and_brief()
-    # A shell ignores Ctrl-C for what it runs in the background, and programs inherit that; tests send it to some.
-    if (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():
+        _let_programs_get_signals()
+
+
+def _let_programs_get_signals() -> None:
+    """A shell ignores Ctrl-C for what it runs in the background, and nohup ignores SIGHUP. Programs inherit that, unless there is a
+    handler; tests send these signals to some."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(optionalhook=True)

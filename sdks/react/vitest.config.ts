@@ -6,5 +6,5 @@ const sdk = fileURLToPath(new URL("../typescript/src/index.ts", import.meta.url)
 
 export default defineConfig({
   resolve: { alias: { "sandbox-agentd": sdk } },
-  test: { include: ["test/*.test.{ts,tsx}"], setupFiles: ["test/globals.ts"] },
+  test: { include: ["test/*.test.{ts,tsx}"], setupFiles: ["test/globals.ts"], testTimeout: 60_000 },
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from tests.daemons import Client, Daemon
 
@@ -99,8 +100,9 @@ def test_what_other_clients_do_shows_at_once(window: Window, client: Client) -> 
     expect(row(window, "Renamed elsewhere")).to_have_count(0)
 
 
+@pytest.mark.parametrize("back", ["before the answer", "after it"])
 def test_a_message_that_is_sent_while_another_session_is_opened_is_no_draft(
-    window: Window, client: Client
+    window: Window, client: Client, back: str
 ) -> None:
     one, other = client.create(), client.create()
     window.open(f"#/sessions/{one}")
@@ -111,6 +113,9 @@ def test_a_message_that_is_sent_while_another_session_is_opened_is_no_draft(
         window.message.press("Enter")
     window.page.goto(f"{window.address}#/sessions/{other}")
     expect(window.message).to_have_value("")
+    if back == "before the answer":
+        window.page.goto(f"{window.address}#/sessions/{one}")
+        expect(window.message).to_have_value("hello")
     with window.page.expect_response("**/messages"):
         held[0].continue_()
     window.page.goto(f"{window.address}#/sessions/{one}")

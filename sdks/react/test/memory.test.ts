@@ -14,3 +14,18 @@ test("a draft that the browser does not take is kept while the page is open", ()
   history.add("very long");
   expect(history.at(history.length - 1)).toBe("very long");
 });
+
+test("a message that was sent is no draft, also in a field that is open", () => {
+  const told: string[] = [];
+  const stop = drafts.onSent((sessionId, text) => told.push(`${sessionId}: ${text}`));
+  drafts.set("s", "hello");
+  drafts.set("other", "hello");
+  drafts.sent("s", "hello");
+  expect([drafts.get("s"), drafts.get("other")]).toEqual(["", "hello"]);
+  drafts.set("s", "more");
+  drafts.sent("s", "hello");
+  expect(drafts.get("s")).toBe("more");
+  stop();
+  drafts.sent("s", "more");
+  expect(told).toEqual(["s: hello", "s: hello"]);
+});

@@ -82,6 +82,10 @@ function Writing(props: ComposerProps) {
   const recall = useRecall(write);
 
   useEffect(() => drafts.set(sessionId, text), [sessionId, text]);
+  useEffect(
+    () => drafts.onSent((id, sent) => id === sessionId && setText((now) => (now === sent ? "" : now))),
+    [sessionId],
+  );
   useEffect(() => {
     if (autoFocus) area.current?.focus({ preventScroll: true });
   }, [sessionId]);
@@ -161,8 +165,7 @@ function Writing(props: ComposerProps) {
 
   const done = () => {
     history.add(text);
-    // Another session may be shown by now, and this field be gone.
-    drafts.set(sessionId, "");
+    drafts.sent(sessionId, text);
     write("");
     recall.end();
   };

@@ -26,8 +26,11 @@ class History {
   }
 }
 
+type TellSent = (sessionId: string, text: string) => void;
+
 class Drafts {
   #written = new Map<string, string>();
+  #tellSent = new Set<TellSent>();
 
   get(sessionId: string): string {
     return this.#written.get(sessionId) ?? stored(`sandbox-agent.draft.${sessionId}`) ?? "";
@@ -36,6 +39,17 @@ class Drafts {
   set(sessionId: string, text: string): void {
     this.#written.set(sessionId, text);
     store(`sandbox-agent.draft.${sessionId}`, text);
+  }
+
+  /** A message was sent. It is no draft any more, not even in a field that was opened before the daemon had answered. */
+  sent(sessionId: string, text: string): void {
+    if (this.get(sessionId) === text) this.set(sessionId, "");
+    for (const tell of this.#tellSent) tell(sessionId, text);
+  }
+
+  onSent(tell: TellSent): () => void {
+    this.#tellSent.add(tell);
+    return () => this.#tellSent.delete(tell);
   }
 }
 
