@@ -839,6 +839,27 @@ def test_a_turns_usage_includes_its_sub_agents_and_nothing_earlier() -> None:
     assert ended.metadata.usage == Usage(28, 14, 0, 0, 0)
 
 
+@pytest.mark.parametrize("notified", [True, False])
+def test_a_failed_sub_agent_is_no_error_of_the_turn(notified: bool) -> None:
+    link = Link()
+    link.start_turn()
+    agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
+    link.tell("item/completed", item=agent)
+    link.tell("turn/started", "child", turn={"id": "t9", "rootTurnId": "t1"})
+    error = {"message": "slow down", "codexErrorInfo": "rateLimitExceeded"}
+    if notified:
+        link.tell("error", "child", turnId="t9", error=error, willRetry=False)
+    link.end_turn("failed", "child", "t9", error=error)
+    link.end_turn()
+    assert [event.data for event in link.events() if isinstance(event.data, ErrorEvent)] == []
+    [call] = link.items("tool_call")
+    [failed] = link.items("status")
+    facts = {"message": "slow down", "code": "rate_limited", "codexErrorInfo": "rateLimitExceeded"}
+    assert failed.parent_id == call.item_id
+    assert failed.content == (StatusPart("subagent_error", "slow down"), Json(facts))
+    assert violations(link.events()) == []
+
+
 def test_a_turn_waits_once_for_a_sub_agent_that_keeps_working() -> None:
     link = Link()
     link.start_turn()
@@ -977,6 +998,19 @@ def test_another_clients_message_is_a_user_item_of_the_agent() -> None:
         link.tell("item/completed", item=item)
     messages = [(item.native_item_id, item.content) for item in link.items("message")]
     assert messages == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
+
+
+def test_the_echo_of_a_prompt_without_text_is_not_a_new_message() -> None:
+    link = Link()
+    link.scribe.start_turn()
+    link.scribe.user_message("", [Attachment("/ws/x.png")])
+    link.wire.prompt(link.conversation, Prompt("", (Attachment("/ws/x.png"),)), {})
+    link.answer(turn={"id": "t1"})
+    link.tell("turn/started", turn={"id": "t1", "rootTurnId": "t1"})
+    item = {"type": "userMessage", "id": "u1", "content": [{"type": "localImage", "path": "/ws/x.png"}]}
+    link.tell("item/started", item=item)
+    link.tell("item/completed", item=item)
+    assert [item.native_item_id for item in link.items("message")] == [None]
 
 
 def test_a_turn_that_codex_begins_by_itself_has_no_user_message() -> None:

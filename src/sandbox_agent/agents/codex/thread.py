@@ -12,7 +12,7 @@ from ...schema.events import StopReason, Usage
 from ...schema.mcp import McpState, condition_of
 from .. import todos
 from ..scribe import Turn as ScribeTurn
-from .errors import failure_of
+from .errors import Failure, failure_of
 from .frames import (
     ErrorNotice,
     Fact,
@@ -32,6 +32,7 @@ from .frames import (
     Tokens,
     TokenUsageUpdated,
     Turn,
+    TurnError,
     Warned,
 )
 from .items import Items
@@ -147,7 +148,7 @@ class Thread:
 
     def _tell_end(self, turn: Turn) -> None:
         if turn.status == "failed" and not self._failed:
-            self._tell_failure(turn)
+            self._tell_failure(failure_of(turn.error or TurnError(message="the turn failed")))
         if turn.status == "completed":
             self.items.leave_commands_running()
         if self.is_agent:
@@ -156,12 +157,13 @@ class Thread:
             reason = _stop_reason(turn)
             self.scribe.end_turn(reason, self.conversation.take_usage(), duration_ms=turn.duration_ms)
 
-    def _tell_failure(self, turn: Turn) -> None:
-        if turn.error is None:
-            self.scribe.error("the turn failed", "agent_error")
-            return
-        failure = failure_of(turn.error)
-        self.scribe.error(failure.message, failure.code, failure.details)
+    def _tell_failure(self, failure: Failure) -> None:
+        """An error of the turn; the failure of a sub-agent, which its caller survives, is a fact about its call."""
+        if self.is_agent:
+            facts = {"message": failure.message, "code": failure.code, **failure.details}
+            self.status("subagent_error", facts, failure.message)
+        else:
+            self.scribe.error(failure.message, failure.code, failure.details)
 
     def is_in_turn(self, turn_id: str | None) -> bool:
         """Whether an event of this turn may be written. Opens the turn if the agent began it by itself."""
@@ -229,7 +231,7 @@ class Thread:
             self.status("retry", {"message": failure.message, **failure.details}, failure.message)
         elif not self._failed:
             self._failed = True
-            self.scribe.error(failure.message, failure.code, failure.details)
+            self._tell_failure(failure)
 
     def _count(self, turn_id: str | None, usage: ThreadUsage) -> None:
         before, self._total = self._total, usage.total
