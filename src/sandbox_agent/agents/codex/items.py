@@ -59,6 +59,7 @@ class Items:
         self._occurrences: dict[str, int] = {}
         self._finished: set[str] = set()
         self._reviewing = False
+        self.compacting = False
 
     def key(self, turn_id: str | None, item_id: str) -> str:
         """The scribe's key of an item. An id that the model reuses within a turn gets a new key."""
@@ -118,6 +119,7 @@ class Items:
         self._occurrences.clear()
         self._finished.clear()
         self._reviewing = False
+        self.compacting = False
 
     # -- items --------------------------------------------------------------------------------
 
@@ -126,6 +128,7 @@ class Items:
         status = self._thread.status
         match item:
             case ContextCompaction():
+                self.compacting = not completed
                 status("compaction", {"state": "completed" if completed else "started"})
             case Sleep(duration_ms=duration):
                 if not completed:

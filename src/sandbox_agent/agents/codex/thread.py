@@ -24,6 +24,7 @@ from .frames import (
     OutputDelta,
     Params,
     PlanUpdated,
+    Reverted,
     SummaryDelta,
     TerminalInteraction,
     TextDelta,
@@ -79,6 +80,8 @@ class Thread:
         self._ended: deque[str] = deque(maxlen=64)
         self._failed = False
         self._total: Tokens | None = None
+        """Its token counts, as last reported; None until the first report, and again after a revert."""
+        self._reverted = False
 
     # -- turns --------------------------------------------------------------------------------
 
@@ -201,6 +204,8 @@ class Thread:
                 self._handle_error(note)
             case TokenUsageUpdated(turn_id=turn_id, token_usage=usage):
                 self._count(turn_id, usage)
+            case Reverted():
+                self._total, self._reverted = None, True
             case PlanUpdated(explanation=explanation, plan=plan):
                 todos.tell(self.scribe, todos.entries_of(plan) or (), explanation, parent=self.parent)
             case NameUpdated(thread_name=name) if name and not self.is_agent:
@@ -235,9 +240,13 @@ class Thread:
 
     def _count(self, turn_id: str | None, usage: ThreadUsage) -> None:
         before, self._total = self._total, usage.total
-        if before is None and self.conversation.went_on:
-            if turn_id not in self.turn_ids:
-                return  # a resumed thread repeats its last counts
+        if not self.is_agent:
+            self.conversation.context = Usage(
+                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
+            )
+        if before is None and (self.conversation.went_on or self._reverted):
+            if turn_id not in self.turn_ids or self.items.compacting:
+                return  # a resumed thread repeats its last counts, and so does a compaction before it begins
             before = minus(usage.total, usage.last)
         if before == usage.total:
             return
@@ -245,10 +254,6 @@ class Thread:
         if spent.input_tokens or spent.output_tokens:
             # A full context window is reported as a total without parts: nothing was spent.
             self.conversation.spend(spent)
-        if not self.is_agent:
-            self.conversation.context = Usage(
-                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
-            )
         self.status("usage", msgspec.to_builtins(usage))
 
 
