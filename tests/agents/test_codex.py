@@ -933,6 +933,25 @@ def test_a_repeated_request_is_shown_once() -> None:
     assert violations(link.events()) == []
 
 
+def test_approvals_of_parallel_mcp_calls_belong_to_their_calls() -> None:
+    link = Link()
+    link.start_turn()
+    calls = {"c1": ("write", {"n": 1}), "c2": ("write", {"n": 2}), "c3": ("erase", {"n": 1})}
+    for id, (tool, arguments) in calls.items():
+        call = {"type": "mcpToolCall", "id": id, "server": "demo", "tool": tool, "arguments": arguments}
+        link.tell("item/started", item={**call, "status": "inProgress"})
+    for tool, arguments in calls.values():
+        link.ask(
+            "mcpServer/elicitation/request",
+            serverName="demo",
+            message=f'Allow the demo MCP server to run tool "{tool}"?',
+            _meta={"codex_approval_kind": "mcp_tool_call", "tool_params": arguments},
+        )
+    asked = [event.data for event in link.events() if isinstance(event.data, PermissionRequested)]
+    assert [request.metadata.call_id for request in asked] == list(calls)
+    assert [request.action for request in asked] == ["demo.write", "demo.write", "demo.erase"]
+
+
 def test_a_request_that_codex_withdraws_is_rejected() -> None:
     link = Link()
     link.start_turn()

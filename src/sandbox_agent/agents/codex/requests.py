@@ -246,7 +246,7 @@ class McpApproval(Approval, frozen=True, kw_only=True):
     tool_params: Any = None
 
     def ask(self, thread: Thread) -> Ask:
-        key = thread.items.open_mcp_call(self.server)
+        key = thread.items.open_mcp_call(self.server, self.message, self.tool_params)
         call = thread.items.mcp_calls[key] if key else None
         name = call.name if call else self.server
         return Ask(
