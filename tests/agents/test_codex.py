@@ -31,6 +31,7 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
+from sandbox_agent.agents.codex.requests import CommandApproval
 from sandbox_agent.agents.codex.threads import MAX_ORPHANED_BYTES, MAX_ORPHANS, Threads
 from sandbox_agent.agents.codex.wire import LATE_SECONDS, CodexWire
 from sandbox_agent.agents.frames import encode_frame
@@ -414,6 +415,14 @@ def test_an_answer_is_read_back(
     link.wire.answer(link.conversation, key, Answer(answers))
     assert link.written() == [{"id": 0, "result": reply}]
     assert link.actions[-1] == Answered(link.reader_conversation, key, Answer(answers))
+
+
+@pytest.mark.parametrize(("action", "reply"), [("allow", "always"), ("deny", "reject")])
+def test_a_network_rule_of_another_client_is_read_by_its_action(action: str, reply: Reply) -> None:
+    rule = {"network_policy_amendment": {"host": "example.com", "action": action}}
+    answer = {"decision": {"applyNetworkPolicyAmendment": rule}}
+    request = CommandApproval(thread_id=THREAD, turn_id="t1", item_id="c1")
+    assert request.read(msgspec.Raw(msgspec.json.encode(answer))) == reply
 
 
 def test_questions_are_shown_as_codex_sends_them() -> None:

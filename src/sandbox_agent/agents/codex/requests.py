@@ -86,6 +86,9 @@ class DecisionApproval(Approval, frozen=True, kw_only=True):
 
     def read(self, result: Raw) -> Reply:
         decision = msgspec.json.decode(result, type=Decided).decision
+        match decision:
+            case {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"action": "deny"}}}:
+                return "reject"
         name = next(iter(decision), "") if isinstance(decision, dict) else decision
         return _REPLIES.get(name, "reject") if isinstance(name, str) else "reject"
 
