@@ -921,6 +921,16 @@ def test_a_reused_id_is_another_call() -> None:
     assert session.broken_rules() == []
 
 
+def test_requests_about_a_reused_id_belong_to_the_latest_call() -> None:
+    session = in_turn()
+    session.update("tool_call", toolCallId="t1", title="bash", status="completed")
+    session.update("tool_call", toolCallId="t1", title="bash", status="pending")
+    session.ask()
+    session.feed(id=8, method="elicitation/create", params=FORM)
+    asked = session.data(PermissionRequested, QuestionRequested)
+    assert [request.metadata.call_id for request in asked] == ["t1#2", "t1#2"]
+
+
 def test_a_call_left_open_by_its_turn_fails_with_what_is_known() -> None:
     session = in_turn()
     session.update("tool_call", toolCallId="t1", title="bash", rawInput={"command": "ls"})

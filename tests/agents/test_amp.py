@@ -492,6 +492,19 @@ def test_a_delegate_that_asks_before_the_message_arrives_asks_for_the_same_call(
     assert (ask.kind, ask.needs, ask.always) == ("command", (Rule("Bash", "ls"),), (Rule("Bash", "ls"),))
 
 
+def test_a_delegate_that_asks_early_about_a_reused_id_asks_for_the_next_call() -> None:
+    session = Session()
+    session.prompt()
+    session.say(BASH, stop="tool_use")
+    session.tell(result("ok"))
+    session.asked("d1", tool="Bash", input={"cmd": "ls"}, tool_use_id="toolu_1")
+    session.say(BASH, stop="tool_use")
+    [asked] = session.data(PermissionRequested)
+    call = session.items("tool_call")[-1].content[0]
+    assert isinstance(call, ToolCall)
+    assert asked.metadata.call_id == call.call_id == "toolu_1#2"
+
+
 def test_an_edit_shows_what_it_would_change() -> None:
     session = Session()
     session.prompt()

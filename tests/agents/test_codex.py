@@ -31,6 +31,7 @@ from sandbox_agent.agents.base import (
 from sandbox_agent.agents.codex import Codex
 from sandbox_agent.agents.codex.conversation import CodexConversation
 from sandbox_agent.agents.codex.frames import IGNORED, NOTIFICATIONS
+from sandbox_agent.agents.codex.requests import CommandApproval
 from sandbox_agent.agents.codex.threads import MAX_ORPHANED_BYTES, MAX_ORPHANS, Threads
 from sandbox_agent.agents.codex.wire import LATE_SECONDS, CodexWire
 from sandbox_agent.agents.frames import encode_frame
@@ -414,6 +415,14 @@ def test_an_answer_is_read_back(
     link.wire.answer(link.conversation, key, Answer(answers))
     assert link.written() == [{"id": 0, "result": reply}]
     assert link.actions[-1] == Answered(link.reader_conversation, key, Answer(answers))
+
+
+@pytest.mark.parametrize(("action", "reply"), [("allow", "always"), ("deny", "reject")])
+def test_a_network_rule_of_another_client_is_read_by_its_action(action: str, reply: Reply) -> None:
+    rule = {"network_policy_amendment": {"host": "example.com", "action": action}}
+    answer = {"decision": {"applyNetworkPolicyAmendment": rule}}
+    request = CommandApproval(thread_id=THREAD, turn_id="t1", item_id="c1")
+    assert request.read(msgspec.Raw(msgspec.json.encode(answer))) == reply
 
 
 def test_questions_are_shown_as_codex_sends_them() -> None:
@@ -839,6 +848,27 @@ def test_a_turns_usage_includes_its_sub_agents_and_nothing_earlier() -> None:
     assert ended.metadata.usage == Usage(28, 14, 0, 0, 0)
 
 
+@pytest.mark.parametrize("notified", [True, False])
+def test_a_failed_sub_agent_is_no_error_of_the_turn(notified: bool) -> None:
+    link = Link()
+    link.start_turn()
+    agent = {"type": "subAgentActivity", "id": "s1", "kind": "started", "agentThreadId": "child"}
+    link.tell("item/completed", item=agent)
+    link.tell("turn/started", "child", turn={"id": "t9", "rootTurnId": "t1"})
+    error = {"message": "slow down", "codexErrorInfo": "rateLimitExceeded"}
+    if notified:
+        link.tell("error", "child", turnId="t9", error=error, willRetry=False)
+    link.end_turn("failed", "child", "t9", error=error)
+    link.end_turn()
+    assert [event.data for event in link.events() if isinstance(event.data, ErrorEvent)] == []
+    [call] = link.items("tool_call")
+    [failed] = link.items("status")
+    facts = {"message": "slow down", "code": "rate_limited", "codexErrorInfo": "rateLimitExceeded"}
+    assert failed.parent_id == call.item_id
+    assert failed.content == (StatusPart("subagent_error", "slow down"), Json(facts))
+    assert violations(link.events()) == []
+
+
 def test_a_turn_waits_once_for_a_sub_agent_that_keeps_working() -> None:
     link = Link()
     link.start_turn()
@@ -912,6 +942,25 @@ def test_a_repeated_request_is_shown_once() -> None:
     assert violations(link.events()) == []
 
 
+def test_approvals_of_parallel_mcp_calls_belong_to_their_calls() -> None:
+    link = Link()
+    link.start_turn()
+    calls = {"c1": ("write", {"n": 1}), "c2": ("write", {"n": 2}), "c3": ("erase", {"n": 1})}
+    for id, (tool, arguments) in calls.items():
+        call = {"type": "mcpToolCall", "id": id, "server": "demo", "tool": tool, "arguments": arguments}
+        link.tell("item/started", item={**call, "status": "inProgress"})
+    for tool, arguments in calls.values():
+        link.ask(
+            "mcpServer/elicitation/request",
+            serverName="demo",
+            message=f'Allow the demo MCP server to run tool "{tool}"?',
+            _meta={"codex_approval_kind": "mcp_tool_call", "tool_params": arguments},
+        )
+    asked = [event.data for event in link.events() if isinstance(event.data, PermissionRequested)]
+    assert [request.metadata.call_id for request in asked] == list(calls)
+    assert [request.action for request in asked] == ["demo.write", "demo.write", "demo.erase"]
+
+
 def test_a_request_that_codex_withdraws_is_rejected() -> None:
     link = Link()
     link.start_turn()
@@ -977,6 +1026,19 @@ def test_another_clients_message_is_a_user_item_of_the_agent() -> None:
         link.tell("item/completed", item=item)
     messages = [(item.native_item_id, item.content) for item in link.items("message")]
     assert messages == [(None, (Text("mine"),)), ("theirs", (Text("theirs"),))]
+
+
+def test_the_echo_of_a_prompt_without_text_is_not_a_new_message() -> None:
+    link = Link()
+    link.scribe.start_turn()
+    link.scribe.user_message("", [Attachment("/ws/x.png")])
+    link.wire.prompt(link.conversation, Prompt("", (Attachment("/ws/x.png"),)), {})
+    link.answer(turn={"id": "t1"})
+    link.tell("turn/started", turn={"id": "t1", "rootTurnId": "t1"})
+    item = {"type": "userMessage", "id": "u1", "content": [{"type": "localImage", "path": "/ws/x.png"}]}
+    link.tell("item/started", item=item)
+    link.tell("item/completed", item=item)
+    assert [item.native_item_id for item in link.items("message")] == [None]
 
 
 def test_a_turn_that_codex_begins_by_itself_has_no_user_message() -> None:

@@ -15,6 +15,7 @@ from sandbox_agent.agents.diffs import (
     MAX_COMPARED,
     DoesNotFit,
     Names,
+    changed_lines,
     diff_of_files,
     diff_of_texts,
     names_in,
@@ -43,6 +44,23 @@ def test_patch_turns_the_old_file_into_the_new_one(before: FileState, after: Fil
         if diff is not None:
             apply(diff, folder)
         assert look(str(file)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("-- a comment\n", "++ a counter\n", (1, 1)),
+        ("one\x0c\u2028-two\n", "one\n", (1, 1)),
+        (None, "--- a/x\n+++ b/x\n", (2, 0)),
+        ("one", None, (0, 1)),
+    ],
+)
+def test_changed_lines_are_counted_whatever_they_begin_with(
+    before: str | None, after: str | None, changed: tuple[int, int]
+) -> None:
+    diff = diff_of_texts(names_in("/ws", "x.sql"), before, after)
+    assert diff is not None
+    assert changed_lines(diff) == changed
 
 
 @settings(max_examples=30, deadline=None)

@@ -65,6 +65,11 @@ KINDS = {
     "unicode": Kind(
         {"grüße/λ.txt": "eins\nzwei\u2028\x0c\ndrei\n".encode()}, edit("grüße/λ.txt", "eins", "été 🚀")
     ),
+    "tabs": Kind({"x.go": b"func x() {\n\tone\n\t\ttwo\n\tthree\n}\n"}, edit("x.go", "\t\ttwo", "\t\tzwei")),
+    "signs": Kind(
+        {"x.sql": b"-- one\n++ two\n@@ -1 +1 @@\n\\ No newline\n$1 $& &amp;\n\n\n-- two\n"},
+        edit("x.sql", "-- one\n++ two", "-- eins\n++ zwei $& &amp;"),
+    ),
     "shorter": Kind({"x.txt": WHOLE.encode()}, edit("x.txt", "two\n", "")),
 }
 SAMPLE = ("crlf", "overwritten", "twice")

@@ -30,6 +30,7 @@ from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
 from .frames import InFrame, OutFrame, native_of
+from .halves import without_halves
 from .plain_asks import plain_ask
 from .scribe import Ask, Frame, Scribe
 
@@ -286,6 +287,7 @@ class Wire(ABC):
 
     def receive(self, frame: InFrame) -> None:
         """Feed a frame; invalid input becomes `agent.unparsed` and the conversation continues."""
+        frame = without_halves(frame)
         self.frame.bytes = frame if type(frame) is bytes else native_of(frame)
         try:
             self.feed(frame)

@@ -31,9 +31,8 @@ class DoesNotFit(ValueError):
 
 def changed_lines(diff: str) -> tuple[int, int]:
     """How many lines a diff adds and deletes."""
-    lines = diff.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    return added, sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    signs = [line[:1] for file in read_diffs(diff) for hunk in file.hunks for line in hunk.lines]
+    return signs.count("+"), signs.count("-")
 
 
 class Hunk(Struct, frozen=True):

@@ -11,6 +11,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from .halves import replace_halves
+
 
 class Line(Struct, frozen=True):
     dir: Literal["in", "out", "cmd", "exit", "err", "note"]
@@ -24,4 +26,8 @@ class Line(Struct, frozen=True):
         return msgspec.json.decode(raw, type=str).encode() if raw.startswith(b'"') else raw
 
 
-decode_line = msgspec.json.Decoder(Line).decode
+_line = msgspec.json.Decoder(Line)
+
+
+def decode_line(text: bytes) -> Line:
+    return _line.decode(replace_halves(text))

@@ -65,7 +65,8 @@ class Pending:
         conversation.end_message()
         fields = fields_of(form)
         key = key_of(id)
-        conversation.scribe.question(key, questions_of(form, fields), call=form.tool_call_id)
+        call = conversation.call_key(form.tool_call_id)
+        conversation.scribe.question(key, questions_of(form, fields), call=call)
         self._rpc.open_requests[key] = OpenRequest(id, conversation, Form(fields))
 
     def take(self, key: str) -> OpenRequest | None:

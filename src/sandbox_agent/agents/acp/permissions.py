@@ -47,7 +47,7 @@ def ask_of(call: Call) -> Ask:
         call.name,
         call.shown_input(),
         kind,
-        call.id,
+        call.key,
         paths or None,
         diff_text(call.asked_diffs) or None,
         needs=_rules(call, kind, paths),

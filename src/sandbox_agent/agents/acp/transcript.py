@@ -264,11 +264,16 @@ class AcpConversation(Conversation):
         key, n = update.tool_call_id, 1
         while self.scribe.call_item(key) is not None:
             n += 1
-            key = f"{update.tool_call_id}~{n}"
+            key = f"{update.tool_call_id}#{n}"
         call = self._calls[update.tool_call_id] = Call(update.tool_call_id, key, "")
         if len(self._calls) > MAX_CALLS:
             del self._calls[next(iter(self._calls))]
         return call
+
+    def call_key(self, call_id: str | None) -> str | None:
+        """The scribe's key of the latest call with this id."""
+        call = self._calls.get(call_id or "")
+        return call.key if call else call_id
 
     def _handle_call(self, update: ToolCall) -> None:
         call = self.call(update)

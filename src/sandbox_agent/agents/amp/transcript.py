@@ -217,10 +217,11 @@ class AmpConversation(Conversation):
                 self.asking[call] = key
             self.scribe.question(key, asked.questions, call=call)
             return True
-        keys = self.calls.get(asked.tool_use_id or "")
+        id = asked.tool_use_id
+        keys = self.calls.get(id or "")
         if self._is_left_over(keys[0] if keys else None):
             return False
-        self.scribe.ask(key, ask_of(asked, keys[0] if keys else asked.tool_use_id))
+        self.scribe.ask(key, ask_of(asked, keys[0] if keys else id and self._new_call_key(id)))
         return True
 
     def _is_left_over(self, call: str | None) -> bool:

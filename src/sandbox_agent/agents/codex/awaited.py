@@ -77,6 +77,6 @@ Awaited = Greeting | Opening | Prompting | Steering | Beginning | Stopping | Lea
 def prompting(thread: Thread, content: tuple[UserInput, ...]) -> Prompting:
     """A prompt is on its way: codex will echo it, and the echo is not a new message."""
     text = prompt_of(thread.scribe, content).text
-    if text:
-        thread.prompts.append(text)
+    if content:
+        thread.prompts.append(text)  # empty for a prompt of attachments alone
     return Prompting(thread, text, joins=thread.running is not None)

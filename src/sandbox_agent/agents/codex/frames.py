@@ -396,6 +396,10 @@ class PlanUpdated(Params, frozen=True, kw_only=True):
     plan: Any = None
 
 
+class Reverted(Params, frozen=True, kw_only=True):
+    """The thread is back at an earlier turn, and so are its token counts."""
+
+
 class NameUpdated(Params, frozen=True, kw_only=True):
     thread_name: str | None = None
 
@@ -467,6 +471,7 @@ NOTIFICATIONS: dict[str, type[Params]] = {
     "item/autoApprovalReview/completed": ApprovalReview,
     "serverRequest/resolved": RequestResolved,
     "thread/tokenUsage/updated": TokenUsageUpdated,
+    "thread/reverted": Reverted,
     "thread/name/updated": NameUpdated,
     "thread/goal/updated": GoalUpdated,
     "hook/completed": HookCompleted,
@@ -495,7 +500,6 @@ IGNORED = frozenset(
         "thread/archived",
         "thread/unarchived",
         "thread/deleted",
-        "thread/reverted",
         "thread/readState/changed",
         "thread/attachment/updated",
         "thread/prediction/updated",

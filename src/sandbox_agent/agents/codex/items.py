@@ -5,7 +5,7 @@ Items are kept under `thread/turn/item`, because models repeat item ids and seve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -59,6 +59,7 @@ class Items:
         self._occurrences: dict[str, int] = {}
         self._finished: set[str] = set()
         self._reviewing = False
+        self.compacting = False
 
     def key(self, turn_id: str | None, item_id: str) -> str:
         """The scribe's key of an item. An id that the model reuses within a turn gets a new key."""
@@ -118,6 +119,7 @@ class Items:
         self._occurrences.clear()
         self._finished.clear()
         self._reviewing = False
+        self.compacting = False
 
     # -- items --------------------------------------------------------------------------------
 
@@ -126,6 +128,7 @@ class Items:
         status = self._thread.status
         match item:
             case ContextCompaction():
+                self.compacting = not completed
                 status("compaction", {"state": "completed" if completed else "started"})
             case Sleep(duration_ms=duration):
                 if not completed:
@@ -266,10 +269,17 @@ class Items:
         self._begin(key, CommandExecution(id=item_id, command=command, cwd=cwd))
         return key
 
-    def open_mcp_call(self, server: str) -> str | None:
-        """The key of the call that an MCP server's request is about: the last one open on that server."""
-        calls = [key for key, call in self.mcp_calls.items() if call.server == server]
-        return calls[-1] if calls else None
+    def open_mcp_call(self, server: str, message: str = "", arguments: Any = None) -> str | None:
+        """The key of the call that an MCP server's request is about: the last one open on that server. An approval
+        quotes the tool and repeats the arguments.
+        """
+        calls = {key: call for key, call in self.mcp_calls.items() if call.server == server}
+        meant = [
+            key
+            for key, call in calls.items()
+            if f'"{call.tool}"' in message and (call.arguments or {}) == (arguments or {})
+        ]
+        return next(reversed(meant or list(calls)), None)
 
     def preview(self, turn_id: str | None, item_id: str, delta: str) -> None:
         """A piece of a call's output. An unknown call is a command."""

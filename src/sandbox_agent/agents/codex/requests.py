@@ -86,6 +86,9 @@ class DecisionApproval(Approval, frozen=True, kw_only=True):
 
     def read(self, result: Raw) -> Reply:
         decision = msgspec.json.decode(result, type=Decided).decision
+        match decision:
+            case {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"action": "deny"}}}:
+                return "reject"
         name = next(iter(decision), "") if isinstance(decision, dict) else decision
         return _REPLIES.get(name, "reject") if isinstance(name, str) else "reject"
 
@@ -246,7 +249,7 @@ class McpApproval(Approval, frozen=True, kw_only=True):
     tool_params: Any = None
 
     def ask(self, thread: Thread) -> Ask:
-        key = thread.items.open_mcp_call(self.server)
+        key = thread.items.open_mcp_call(self.server, self.message, self.tool_params)
         call = thread.items.mcp_calls[key] if key else None
         name = call.name if call else self.server
         return Ask(

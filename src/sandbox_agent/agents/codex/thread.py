@@ -12,7 +12,7 @@ from ...schema.events import StopReason, Usage
 from ...schema.mcp import McpState, condition_of
 from .. import todos
 from ..scribe import Turn as ScribeTurn
-from .errors import failure_of
+from .errors import Failure, failure_of
 from .frames import (
     ErrorNotice,
     Fact,
@@ -24,6 +24,7 @@ from .frames import (
     OutputDelta,
     Params,
     PlanUpdated,
+    Reverted,
     SummaryDelta,
     TerminalInteraction,
     TextDelta,
@@ -32,6 +33,7 @@ from .frames import (
     Tokens,
     TokenUsageUpdated,
     Turn,
+    TurnError,
     Warned,
 )
 from .items import Items
@@ -78,6 +80,8 @@ class Thread:
         self._ended: deque[str] = deque(maxlen=64)
         self._failed = False
         self._total: Tokens | None = None
+        """Its token counts, as last reported; None until the first report, and again after a revert."""
+        self._reverted = False
 
     # -- turns --------------------------------------------------------------------------------
 
@@ -147,7 +151,7 @@ class Thread:
 
     def _tell_end(self, turn: Turn) -> None:
         if turn.status == "failed" and not self._failed:
-            self._tell_failure(turn)
+            self._tell_failure(failure_of(turn.error or TurnError(message="the turn failed")))
         if turn.status == "completed":
             self.items.leave_commands_running()
         if self.is_agent:
@@ -156,12 +160,13 @@ class Thread:
             reason = _stop_reason(turn)
             self.scribe.end_turn(reason, self.conversation.take_usage(), duration_ms=turn.duration_ms)
 
-    def _tell_failure(self, turn: Turn) -> None:
-        if turn.error is None:
-            self.scribe.error("the turn failed", "agent_error")
-            return
-        failure = failure_of(turn.error)
-        self.scribe.error(failure.message, failure.code, failure.details)
+    def _tell_failure(self, failure: Failure) -> None:
+        """An error of the turn; the failure of a sub-agent, which its caller survives, is a fact about its call."""
+        if self.is_agent:
+            facts = {"message": failure.message, "code": failure.code, **failure.details}
+            self.status("subagent_error", facts, failure.message)
+        else:
+            self.scribe.error(failure.message, failure.code, failure.details)
 
     def is_in_turn(self, turn_id: str | None) -> bool:
         """Whether an event of this turn may be written. Opens the turn if the agent began it by itself."""
@@ -199,6 +204,8 @@ class Thread:
                 self._handle_error(note)
             case TokenUsageUpdated(turn_id=turn_id, token_usage=usage):
                 self._count(turn_id, usage)
+            case Reverted():
+                self._total, self._reverted = None, True
             case PlanUpdated(explanation=explanation, plan=plan):
                 todos.tell(self.scribe, todos.entries_of(plan) or (), explanation, parent=self.parent)
             case NameUpdated(thread_name=name) if name and not self.is_agent:
@@ -229,13 +236,17 @@ class Thread:
             self.status("retry", {"message": failure.message, **failure.details}, failure.message)
         elif not self._failed:
             self._failed = True
-            self.scribe.error(failure.message, failure.code, failure.details)
+            self._tell_failure(failure)
 
     def _count(self, turn_id: str | None, usage: ThreadUsage) -> None:
         before, self._total = self._total, usage.total
-        if before is None and self.conversation.went_on:
-            if turn_id not in self.turn_ids:
-                return  # a resumed thread repeats its last counts
+        if not self.is_agent:
+            self.conversation.context = Usage(
+                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
+            )
+        if before is None and (self.conversation.went_on or self._reverted):
+            if turn_id not in self.turn_ids or self.items.compacting:
+                return  # a resumed thread repeats its last counts, and so does a compaction before it begins
             before = minus(usage.total, usage.last)
         if before == usage.total:
             return
@@ -243,10 +254,6 @@ class Thread:
         if spent.input_tokens or spent.output_tokens:
             # A full context window is reported as a total without parts: nothing was spent.
             self.conversation.spend(spent)
-        if not self.is_agent:
-            self.conversation.context = Usage(
-                context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
-            )
         self.status("usage", msgspec.to_builtins(usage))
 
 
