@@ -124,7 +124,10 @@ class Installer:
 
     def _shelved(self, agent: Agent, version: str, default: bool) -> Installed | None:
         receipt = self.shelf.receipt(agent.name, version)
-        return self._installed(agent, receipt, default, already=True) if receipt else None
+        # A receipt proves what was installed, not what is left of it after a power cut or a clean-up.
+        if receipt is None or self._ask(agent, self.shelf.program(receipt)) != version:
+            return None
+        return self._installed(agent, receipt, default, already=True)
 
     def _fetch(
         self, agent: Agent, recipe: Recipe, version: str, reinstall: bool, default: bool, tell: Tell
