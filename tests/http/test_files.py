@@ -92,6 +92,9 @@ def test_a_file_is_sent_so_that_no_browser_runs_it(fs: Bound) -> None:
         ("bytes=4-2", 200, b"0123456789", None),
         ("lines=1-2", 200, b"0123456789", None),
         ("bytes=-", 200, b"0123456789", None),
+        (f"bytes=5-{'9' * 5000}", 206, b"56789", "bytes 5-9/10"),
+        (f"bytes={'0' * 5000}8-", 206, b"89", "bytes 8-9/10"),
+        (f"bytes=-{'9' * 5000}", 206, b"0123456789", "bytes 0-9/10"),
     ],
 )
 def test_a_range_is_what_was_asked_for(
@@ -103,7 +106,7 @@ def test_a_range_is_what_was_asked_for(
     assert answer.headers.get("content-range") == content_range
 
 
-@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
+@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0", f"bytes={'9' * 5000}-"])
 def test_a_range_past_the_end_is_refused(fs: Bound, asked: str) -> None:
     fs.write("digits", b"0123456789")
     answer = fs.read("digits", range=asked)
