@@ -353,13 +353,30 @@ def test_a_search_finds_names_and_lines_and_heeds_gitignore(searched: Bound) -> 
     assert _found(searched, text="needle", limit=2) == (lines[:2], "limit")
 
 
+@pytest.mark.parametrize("line", ["[z-a]", "\\"])
+def test_a_line_of_a_gitignore_that_makes_no_sense_is_ignored(searched: Bound, line: str) -> None:
+    (searched.root / ".gitignore").write_text(f"/build/\n{line}\n*.log\n")
+    lines = [("a.py", 2), ("b.txt", 2), ("sub/deep/d.py", 1), ("sub/kept.log", 1)]
+    assert _found(searched, text="needle") == (lines, None)
+
+
 def test_a_search_has_an_end_whatever_it_looks_for(searched: Bound) -> None:
     (searched.root / "trap.txt").write_text("a" * 40 + "\n")
     assert _found(searched, glob="trap.txt", regex="(a+)+b", timeoutMs=300) == ([], "time")
     assert done(searched.get("/v1/health"))["status"] == "ok"
 
 
-@pytest.mark.parametrize("query", [{"regex": "("}, {"text": "a", "regex": "b"}, {"limit": 0}, {"glob": ""}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"regex": "("},
+        {"text": "a", "regex": "b"},
+        {"limit": 0},
+        {"glob": ""},
+        {"glob": "[z-a]"},
+        {"glob": "\\"},
+    ],
+)
 def test_a_search_that_makes_no_sense_is_refused(searched: Bound, query: dict[str, Any]) -> None:
     answer = searched.get("/v1/fs/search", path=searched.root, **query)
     assert refusal(answer) == (400, "invalid_request")
