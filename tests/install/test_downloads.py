@@ -237,6 +237,16 @@ def test_a_proxy_that_cannot_be_used_is_reported(
     assert "the proxy settings cannot be used" in refused(site, installer)
 
 
+def test_the_credentials_of_a_mirror_are_used_and_not_shown(site: Site, installer: MakeInstaller) -> None:
+    told: list[Progress] = []
+    mirror = site.address.replace("://", "://me:planted@")
+    with pytest.raises(InstallFailed) as failed:
+        installer(mirror).install(CLAUDE, tell=told.append)
+    assert site.seen["/claude/2.1.325/manifest.json"]["authorization"].startswith("Basic ")
+    assert f"{site.address}/claude/2.1.325/manifest.json answered 404" in failed.value.detail
+    assert "planted" not in f"{failed.value.problem()} {told}"
+
+
 def test_no_step_of_a_redirect_is_unencrypted() -> None:
     passed = [
         httpx2.Response(302, request=httpx2.Request("GET", f"{scheme}://a")) for scheme in ("https", "http")
