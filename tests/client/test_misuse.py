@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, SandboxAgent
+from sandbox_agent import AsyncSandboxAgent, InvalidRequest, SandboxAgent
+from sandbox_agent.schema.limits import Limits
 
 ANYWHERE = "http://127.0.0.1:1"
 
@@ -79,3 +80,17 @@ def test_a_prompt_that_nobody_reads_was_not_sent_and_says_so() -> None:
         RuntimeWarning, match=r"a prompt was never sent: iterate over .* or call its result\(\)"
     ):
         del turn
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_json_cannot_express_is_refused_because_null_would_remove_a_limit(value: float) -> None:
+    sent: list[bytes] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.content)
+        return httpx2.Response(204)
+
+    with SandboxAgent.connect(ANYWHERE, http=httpx2.Client(transport=httpx2.MockTransport(answer))) as client:
+        with pytest.raises(InvalidRequest, match="NaN or infinite"):
+            client.session("s").update(limits=Limits(max_cost_usd=value, max_turns=None))
+        assert sent == []

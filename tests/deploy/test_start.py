@@ -67,6 +67,15 @@ def test_a_sandbox_of_a_name_keeps_its_sessions_while_it_is_paused(place: Place,
     assert [path for path in (tmp_path / "own").rglob("*") if path.is_file()] == []
 
 
+def test_a_sandbox_on_this_machine_is_not_asked_through_a_proxy(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with SandboxAgent.start(sandbox=place.provider()) as client:
+        assert client.exec("echo", "here").stdout == "here\n"
+
+
 def test_a_sandbox_without_a_name_is_gone_with_its_client(place: Place) -> None:
     async def story() -> None:
         async with AsyncSandboxAgent.start(sandbox=place.provider()) as client:

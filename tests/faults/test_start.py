@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
+import subprocess
 from pathlib import Path
 
 import apsw
@@ -156,3 +157,19 @@ def test_a_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     stderr = refused(Daemon(tmp_path / "data"))
     assert "schema 999" in stderr
     assert "newer sandbox-agent" in stderr
+
+
+STRANGER = ["unshare", "--user", "--map-user=54321", "env", "-u", "HOME"]
+
+
+@pytest.mark.skipif(
+    subprocess.run([*STRANGER, "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs user namespaces",
+)
+def test_a_user_without_a_home_directory_can_run_it(tmp_path: Path) -> None:
+    with (
+        running(Daemon(tmp_path / "data", "--no-token", inside=STRANGER)) as daemon,
+        client_of(daemon) as client,
+    ):
+        assert done(client.get("/v1/agents"))["agents"]
+        assert done(client.get("/v1/fs/stat", path="."))["path"] == "/"

@@ -210,3 +210,13 @@ def _described(folder: Path) -> list[tuple[str, int, str]]:
         text = os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else ""
         found.append((str(path.relative_to(folder)), path.lstat().st_mode, text))
     return found
+
+
+@pytest.mark.parametrize("mtime", ["1e30", "-1e30", "nan", "inf", "-5", "12345.5"])
+def test_a_time_that_no_file_can_have_is_left_out(target: Target, mtime: str) -> None:
+    info, content = entry("a.txt")  # type: ignore[misc]
+    info.pax_headers = {"mtime": mtime}
+    target.unpack(archive((info, content)))
+    made = target.path / "a.txt"
+    assert made.read_bytes() == b"evil"
+    assert made.stat().st_mtime == (12345.5 if mtime == "12345.5" else 0)

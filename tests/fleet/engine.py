@@ -142,6 +142,8 @@ class StandIn:
             case "DELETE", []:
                 if was == "running" and query.get("force") != "true":
                     return 409, {"message": "You cannot remove a running container"}
+                if was == "removing":
+                    return 409, {"message": f"removal of container {name} is already in progress"}
                 del self.containers[name]
                 return 204, None
         raise AssertionError((method, verb))

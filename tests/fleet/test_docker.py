@@ -132,6 +132,20 @@ def test_two_programs_start_one_container(docker: StandIn, tmp_path: Path) -> No
     asyncio.run(story())
 
 
+def test_a_container_that_another_program_is_removing_is_waited_for(docker: StandIn, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with provided(tmp_path) as provider:
+            await provider.start(spec(tmp_path))
+            docker.containers[CONTAINER].status = "removing"
+            starting = asyncio.create_task(provider.start(spec(tmp_path)))
+            while f"DELETE containers/{CONTAINER}" not in docker.asked and not starting.done():
+                await asyncio.sleep(0.01)
+            del docker.containers[CONTAINER]
+            assert await starting == RUNNING
+
+    asyncio.run(story())
+
+
 def test_a_missing_image_or_engine_is_named(docker: StandIn, tmp_path: Path) -> None:
     docker.images.clear()
 

@@ -92,6 +92,9 @@ def test_a_file_is_sent_so_that_no_browser_runs_it(fs: Bound) -> None:
         ("bytes=4-2", 200, b"0123456789", None),
         ("lines=1-2", 200, b"0123456789", None),
         ("bytes=-", 200, b"0123456789", None),
+        (f"bytes=5-{'9' * 5000}", 206, b"56789", "bytes 5-9/10"),
+        (f"bytes={'0' * 5000}8-", 206, b"89", "bytes 8-9/10"),
+        (f"bytes=-{'9' * 5000}", 206, b"0123456789", "bytes 0-9/10"),
     ],
 )
 def test_a_range_is_what_was_asked_for(
@@ -103,7 +106,7 @@ def test_a_range_is_what_was_asked_for(
     assert answer.headers.get("content-range") == content_range
 
 
-@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
+@pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0", f"bytes={'9' * 5000}-"])
 def test_a_range_past_the_end_is_refused(fs: Bound, asked: str) -> None:
     fs.write("digits", b"0123456789")
     answer = fs.read("digits", range=asked)
@@ -350,13 +353,30 @@ def test_a_search_finds_names_and_lines_and_heeds_gitignore(searched: Bound) -> 
     assert _found(searched, text="needle", limit=2) == (lines[:2], "limit")
 
 
+@pytest.mark.parametrize("line", ["[z-a]", "\\"])
+def test_a_line_of_a_gitignore_that_makes_no_sense_is_ignored(searched: Bound, line: str) -> None:
+    (searched.root / ".gitignore").write_text(f"/build/\n{line}\n*.log\n")
+    lines = [("a.py", 2), ("b.txt", 2), ("sub/deep/d.py", 1), ("sub/kept.log", 1)]
+    assert _found(searched, text="needle") == (lines, None)
+
+
 def test_a_search_has_an_end_whatever_it_looks_for(searched: Bound) -> None:
     (searched.root / "trap.txt").write_text("a" * 40 + "\n")
     assert _found(searched, glob="trap.txt", regex="(a+)+b", timeoutMs=300) == ([], "time")
     assert done(searched.get("/v1/health"))["status"] == "ok"
 
 
-@pytest.mark.parametrize("query", [{"regex": "("}, {"text": "a", "regex": "b"}, {"limit": 0}, {"glob": ""}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"regex": "("},
+        {"text": "a", "regex": "b"},
+        {"limit": 0},
+        {"glob": ""},
+        {"glob": "[z-a]"},
+        {"glob": "\\"},
+    ],
+)
 def test_a_search_that_makes_no_sense_is_refused(searched: Bound, query: dict[str, Any]) -> None:
     answer = searched.get("/v1/fs/search", path=searched.root, **query)
     assert refusal(answer) == (400, "invalid_request")

@@ -233,6 +233,17 @@ def test_deep_json_is_refused(client: Client, depth: int, bracket: bytes) -> Non
     assert refusal(answer) == (400, "invalid_request")
 
 
+def test_json_that_can_be_decoded_but_not_encoded_again_is_refused(client: Client) -> None:
+    statuses = {}
+    for depth in (400, *range(970, 1_000)):
+        content = b'{"agent":"claude","tool":"Bash","input":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}"
+        statuses[depth] = client.request(
+            "POST", "/v1/policy/test", content=content, headers={"content-type": "application/json"}
+        ).status_code
+    assert statuses.pop(400) == 200
+    assert set(statuses.values()) <= {200, 400}  # how deep Python can go depends on its version
+
+
 # -- spellings ----------------------------------------------------------------------------------
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import socket
 import ssl
+import struct
 import tarfile
 import threading
 import zipfile
@@ -27,6 +29,8 @@ class File:
     headers: Mapping[str, str] = field(default_factory=dict)
     sent: int | None = None
     """How many bytes come before the connection ends; all of them by default."""
+    resets: bool = False
+    """The connection ends with a reset, as a firewall or a crashed server ends it."""
     gate: threading.Event | None = None
     """After those bytes it stalls until this is set."""
     token: str | None = None
@@ -71,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.wfile.write(file.body[:cut])
             self.wfile.flush()
+            if file.resets:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
             if file.gate is not None:
                 self.site.standing.set()
                 if file.gate.wait(SECONDS):

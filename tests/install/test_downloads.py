@@ -6,6 +6,7 @@ import os
 import threading
 from pathlib import Path
 
+import httpx2
 import msgspec
 import pytest
 
@@ -13,6 +14,7 @@ from sandbox_agent.agents import AGENTS
 from sandbox_agent.errors import InstallFailed, InvalidRequest
 from sandbox_agent.install import fetcher
 from sandbox_agent.install.machine import Machine
+from sandbox_agent.install.problems import SourceFailed
 from sandbox_agent.install.progress import Progress
 from sandbox_agent.install.publishers import RECIPES, Bucket, Releases
 from sandbox_agent.schema.answers import Installed
@@ -217,6 +219,41 @@ def test_a_download_that_breaks_off_is_tried_again(
     assert refused(site, installer).startswith("/claude/2.1.325/linux-x64/claude was cut off")
     assert site.downloads("/claude") == fetcher.TRIES
     assert nothing_of(folder)
+
+
+def test_a_download_whose_connection_is_reset_is_tried_again(site: Site, installer: MakeInstaller) -> None:
+    file = publish_claude(site, "2.1.325", program("2.1.325"))
+    file.sent, file.resets = 20, True
+    assert refused(site, installer).startswith("/claude/2.1.325/linux-x64/claude was cut off")
+    assert site.downloads("/claude") == fetcher.TRIES
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "ftp://127.0.0.1:1"])
+def test_a_proxy_that_cannot_be_used_is_reported(
+    site: Site, installer: MakeInstaller, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    publish_claude(site, "2.1.325", program("2.1.325"))
+    assert "the proxy settings cannot be used" in refused(site, installer)
+
+
+def test_the_credentials_of_a_mirror_are_used_and_not_shown(site: Site, installer: MakeInstaller) -> None:
+    told: list[Progress] = []
+    mirror = site.address.replace("://", "://me:planted@")
+    with pytest.raises(InstallFailed) as failed:
+        installer(mirror).install(CLAUDE, tell=told.append)
+    assert site.seen["/claude/2.1.325/manifest.json"]["authorization"].startswith("Basic ")
+    assert f"{site.address}/claude/2.1.325/manifest.json answered 404" in failed.value.detail
+    assert "planted" not in f"{failed.value.problem()} {told}"
+
+
+def test_no_step_of_a_redirect_is_unencrypted() -> None:
+    passed = [
+        httpx2.Response(302, request=httpx2.Request("GET", f"{scheme}://a")) for scheme in ("https", "http")
+    ]
+    answer = httpx2.Response(200, request=httpx2.Request("GET", "https://b"), history=passed)
+    with pytest.raises(SourceFailed, match="redirects to http://a, which is not encrypted"):
+        fetcher._check("https://a", answer)
 
 
 def test_a_download_that_stalls_is_given_up(

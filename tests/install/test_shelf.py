@@ -104,6 +104,22 @@ def test_a_reinstall_repairs_a_broken_program(site: Site, installer: MakeInstall
     assert version_of(broken) == "agent 2.1.325 (test)\n"
 
 
+@pytest.mark.parametrize("version", [None, "2.1.325"])
+@pytest.mark.parametrize("left", [b"", None], ids=["emptied", "removed"])
+def test_an_installed_program_that_is_damaged_is_fetched_again(
+    site: Site, installer: MakeInstaller, folder: Path, version: str | None, left: bytes | None
+) -> None:
+    publish_claude(site, "2.1.325", program("2.1.325"))
+    installer(site.address).install(CLAUDE)
+    placed = folder / "agents" / "claude" / "2.1.325" / "claude"
+    if left is None:
+        placed.unlink()
+    else:
+        placed.write_bytes(left)
+    assert installer(site.address).install(CLAUDE, version).already_installed is False
+    assert version_of(folder / "bin" / "claude") == "agent 2.1.325 (test)\n"
+
+
 def test_a_reinstall_that_fails_leaves_what_was_there(
     site: Site, installer: MakeInstaller, folder: Path
 ) -> None:

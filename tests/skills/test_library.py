@@ -117,6 +117,20 @@ def test_unused_repositories_beyond_the_limit_are_removed(
     assert len(list((tmp_path / "fetched").iterdir())) == 1
 
 
+def test_a_repository_is_not_removed_while_all_others_are_in_use(
+    tmp_path: Path, origin: Path, server: GitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(origin)
+    monkeypatch.setattr(library, "MAX_KEPT", 1)
+
+    async def story() -> None:
+        async with opened(tmp_path) as made, made._opened(of(server)):
+            await made.lay_out([of(server, subpath="skills")], tmp_path / "session")
+            assert len(made._kept) == 1
+
+    asyncio.run(story())
+
+
 def test_a_later_change_of_a_folder_does_not_change_the_session(tmp_path: Path) -> None:
     skill = write_skill(tmp_path / "mine" / "pdf", "pdf")
     (skill / "more").mkdir()

@@ -320,3 +320,18 @@ def test_only_what_is_synced_is_marked(path: Path) -> None:
     store.tidy()
     store.close()
     assert [file.name for file in path.parent.iterdir()] == ["log.db"]
+
+
+def test_a_mark_that_a_full_disk_refuses_keeps_the_store_neither_open_nor_untidy(path: Path) -> None:
+    store = filled(path)
+    refusing = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(refusing, store._writer.files._mark_fd or -1)
+    os.close(refusing)
+    append(store, EVENTS + 1, EVENTS + 5)
+    store.write([DeleteSession(RECORD.session_id)])
+    while store.tidy():
+        pass
+    store.close()
+    connection = apsw.Connection(str(path))
+    assert next(iter(connection.execute("SELECT count(*) FROM events"))) == (0,)
+    connection.close()

@@ -1,20 +1,21 @@
 /** A moment by which something must have happened, so that no wait lasts forever. */
 import { DaemonNotStarted } from "./errors.js";
 
+/** Measured by a clock that nobody sets: the time of day may jump. */
 export class Deadline {
   readonly #end: number;
 
   constructor(readonly milliseconds: number) {
-    this.#end = Date.now() + milliseconds;
+    this.#end = performance.now() + milliseconds;
   }
 
-  /** Milliseconds until then; at least 1, because 0 means "no limit" to many programs. */
+  /** Whole milliseconds until then; at least 1, because 0 means "no limit" to many programs. */
   get left(): number {
-    return Math.max(1, this.#end - Date.now());
+    return Math.max(1, Math.ceil(this.#end - performance.now()));
   }
 
   get hasPassed(): boolean {
-    return Date.now() >= this.#end;
+    return performance.now() >= this.#end;
   }
 
   /**

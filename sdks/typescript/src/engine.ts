@@ -2,9 +2,11 @@
 import { request } from "node:http";
 import { SandboxAgentError } from "./errors.js";
 import type { Deadline } from "./deadline.js";
+import { pause } from "./http.js";
 
 /** The version of Docker 20.10; newer engines speak it, too. */
 const API = "/v1.41";
+const POLL_MS = 100;
 
 /** The engine answered with an error, or not at all. */
 export class EngineRefused extends SandboxAgentError {
@@ -46,8 +48,14 @@ export class Engine {
     await this.#ask("POST", `/containers/${encodeURIComponent(name)}/stop?t=${seconds}`, deadline, undefined, [404]);
   }
 
+  /** Remove a container. If another program is removing it, wait until it is gone. */
   async remove(name: string, deadline: Deadline): Promise<void> {
-    await this.#ask("DELETE", `/containers/${encodeURIComponent(name)}?force=true`, deadline, undefined, [404]);
+    const path = `/containers/${encodeURIComponent(name)}?force=true`;
+    for (;;) {
+      const expected = deadline.hasPassed ? [404] : [404, 409];
+      if ((await this.#ask("DELETE", path, deadline, undefined, expected)).status !== 409) return;
+      await pause(POLL_MS);
+    }
   }
 
   /** Unpack an archive into a container. */

@@ -143,7 +143,7 @@ export class Http {
     const [method, template] = split(ROUTES[operation]);
     const url = this.baseUrl + filled(template, call.path ?? {}) + queryOf(queryWithNode(call));
     const init: RequestInit = { method, headers: this.#headers(call), signal: call.signal ?? null };
-    const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    const body = call.content ?? (call.body === undefined ? undefined : JSON.stringify(call.body, finite));
     if (body !== undefined) init.body = body;
     // Node requires this for a body that is a stream.
     if (typeof ReadableStream !== "undefined" && body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
@@ -186,6 +186,12 @@ export class Http {
     if (theirs === VERSION) return;
     this.#warn(`the daemon is version ${theirs}, this client is ${VERSION}: something may not work`);
   }
+}
+
+/** JSON has neither NaN nor infinity: the null in their place could remove a limit. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new WrongUsage(`${name} is ${value}, which JSON cannot express`);
 }
 
 function checkedAddress(baseUrl: string): string {

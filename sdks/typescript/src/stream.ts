@@ -73,8 +73,8 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
     } finally {
       connection.close();
     }
-    failingSince ??= Date.now();
-    if (Date.now() - failingSince > http.reconnectTimeoutMs) {
+    failingSince ??= performance.now();
+    if (performance.now() - failingSince > http.reconnectTimeoutMs) {
       const seconds = Math.round(http.reconnectTimeoutMs / 1000);
       throw new DaemonUnreachable(`the stream broke, and ${http.baseUrl} did not come back within ${seconds} s`, {
         cause: failure,

@@ -66,7 +66,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   readonly #options: TurnOptions;
   readonly #toolbox: Toolbox;
   readonly #saw: (event: Event) => void;
-  readonly #began = Date.now();
+  readonly #began = performance.now();
   readonly #fold = new TranscriptFold();
   /** Requests that need an answer. */
   readonly #waiting = new Map<string, Request>();
@@ -240,7 +240,7 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     let cancelled: Promise<void> = Promise.resolve();
     // The timeout applies once: the rest of a cancelled turn can be read.
     if (timeoutMs !== undefined && !this.#isTimed) {
-      reading.after(this.#began + timeoutMs - Date.now(), () => {
+      reading.after(this.#began + timeoutMs - performance.now(), () => {
         this.#isTimed = true;
         cancelled = this.#giveUp();
         cancelled.catch(() => {});

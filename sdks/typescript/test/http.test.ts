@@ -212,6 +212,17 @@ test("ids are encoded, so that none can leave its place", async () => {
   assert.equal(server.requests.length, 1);
 });
 
+test("a number that JSON cannot express is refused, because null would remove a limit", async () => {
+  const server = await scripted(json({}));
+  const client = await connect(server);
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    await assert.rejects(client.updateSession("s", { limits: { maxCostUsd: value } }), sdk.WrongUsage);
+  }
+  assert.equal(server.requests.length, 0);
+  await client.updateSession("s", { limits: { maxCostUsd: null } });
+  assert.equal(server.requests[0]?.body, '{"limits":{"maxCostUsd":null}}');
+});
+
 test("another version of the daemon is told once", async () => {
   const told: string[] = [];
   const answer = json({}, 200, { "x-sandbox-agent-version": "9.9.9" });

@@ -93,3 +93,18 @@ test("wrong usage is told", async () => {
   await assert.rejects(SandboxAgent.start({ sandbox, dataDir: "/x" }), /give them to local\(\)/);
   await assert.rejects(SandboxAgent.start({ name: "x" }), /pass `sandbox` as well/);
 });
+
+test("a deadline does not pass because the clock of the machine is set", async (t) => {
+  let left = 0;
+  const sandbox: SandboxProvider = {
+    name: "clock",
+    start: async ({ deadline }) => {
+      const now = Date.now();
+      t.mock.method(Date, "now", () => now + 86_400_000);
+      left = deadline.left;
+      throw new WrongUsage("enough");
+    },
+  };
+  await assert.rejects(SandboxAgent.start({ sandbox, startTimeoutMs: 60_000 }), WrongUsage);
+  assert.ok(left > 50_000, `${left} ms are left`);
+});

@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Wrong usage exits through argparse."""
     _open_missing_streams()
     _print_any_character()
+    _require_home()
     args = parse(sys.argv[1:] if argv is None else argv)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,6 +62,12 @@ def _open_missing_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the end
+
+
+def _require_home() -> None:
+    """A user that the machine does not know has no home directory. Container engines use `/` then, too."""
+    if os.path.expanduser("~") == "~":
+        os.environ["HOME"] = "/"
 
 
 def _print_any_character() -> None:

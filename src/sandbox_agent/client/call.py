@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -66,11 +67,19 @@ def call(
     sent = _present(headers or {})
     if body is not None:
         sent["Content-Type"] = "application/json"
-        content = msgspec.json.encode(_present(body))
+        content = encoded(_present(body))
     texts = {name: _text(value) for name, value in _present(query or {}).items()}
     # A body that can be read only once cannot be sent again.
     repeatable = repeatable and (content is None or isinstance(content, bytes))
     return Call(method, path, texts, sent, content, repeatable, settled)
+
+
+def encoded(body: Mapping[str, object]) -> bytes:
+    """A body as JSON, which has neither NaN nor infinity: the null in their place could remove a limit."""
+    content = msgspec.json.encode(body)
+    if b"null" in content and not _is_finite(msgspec.to_builtins(body)):
+        raise InvalidRequest("a number is NaN or infinite, which JSON cannot express")
+    return content
 
 
 def new_key() -> str:
@@ -92,6 +101,17 @@ def session_path(session_id: str, *rest: str) -> str:
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _is_finite(value: object) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case dict():
+            return all(map(_is_finite, value.values()))
+        case list() | tuple():
+            return all(map(_is_finite, value))
+    return True
 
 
 def _text(value: object) -> str:

@@ -12,6 +12,7 @@ from ..config import data_folder
 from ..errors import InvalidRequest, SandboxAgentError
 from ..private_files import write_private
 from .call import Address
+from .discovery import is_on_this_machine
 from .failures import DaemonNotStarted
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Hosted:
 
         deadline = time.monotonic() + HEALTHY_SECONDS
         problem = "no answer"
-        async with httpx2.AsyncClient(timeout=10, headers=dict(address.headers)) as http:
+        by_proxy = not is_on_this_machine(address.endpoint)  # a proxy cannot reach this machine
+        async with httpx2.AsyncClient(timeout=10, headers=dict(address.headers), trust_env=by_proxy) as http:
             while time.monotonic() < deadline:
                 try:
                     answer = await http.get(f"{address.endpoint}/v1/health")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,21 @@ def _spec_of(roots: Roots, folder: int) -> GitIgnoreSpec | None:
         return None
     from pathspec import GitIgnoreSpec
 
+    lines = text.decode(errors="replace").splitlines()
+    if not _are_patterns(lines):
+        # As in git, a line that makes no sense matches nothing, and the others count.
+        lines = [line for line in lines if _are_patterns([line])]
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _are_patterns(lines: list[str]) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
-        return GitIgnoreSpec.from_lines(text.decode(errors="replace").splitlines())
-    except ValueError:
-        return None  # not a meaningful pattern
+        GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def _read(opened: Callable[[], int]) -> bytes | None:

@@ -54,13 +54,19 @@ def range_of(header: str | None, size: int) -> Range | None:
         return None
     first, last = found.groups()
     if not first:
-        length = min(int(last), size)
+        length = min(_number(last), size)
         start = size - length
     else:
-        start = int(first)
-        if last and int(last) < start:
+        start = _number(first)
+        if last and _number(last) < start:
             return None
-        length = min(int(last), size - 1) - start + 1 if last else size - start
+        length = min(_number(last), size - 1) - start + 1 if last else size - start
     if start >= size or length <= 0:
         raise RangeNotSatisfiable(f"the file has {size} bytes", size=size)
     return Range(start, length)
+
+
+def _number(digits: str) -> int:
+    """A position in a file. One with more digits than any file needs, or Python converts, is past every end."""
+    significant = digits.lstrip("0") or "0"
+    return int(significant) if len(significant) < 20 else 1 << 64

@@ -13,7 +13,7 @@ import msgspec
 
 from ..errors import InvalidRequest
 from ..schema.files import SearchHit, SearchResult
-from .searching import Job, Note, pattern_of
+from .searching import Job, Note, matcher_of, pattern_of
 
 MAX_AT_ONCE = 4
 LINE_BYTES = 64 << 10
@@ -47,6 +47,10 @@ def _check(job: Job) -> None:
         pattern_of(job)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidRequest(f"not a valid regular expression: {error}", field="regex") from None
+    try:
+        matcher_of(job.glob)
+    except (ValueError, re.error) as error:
+        raise InvalidRequest(f"not a valid glob: {error}", field="glob") from None
 
 
 async def _run(job: Job) -> SearchResult:

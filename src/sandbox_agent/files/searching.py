@@ -60,7 +60,7 @@ def search(job: Job) -> Iterator[SearchHit]:
     folder, *files = map(Path, job.vault)
     roots = Roots((), Vault(folder, files))
     skip = None if job.ignored else Ignoring(roots, job.folder).skips
-    is_wanted = _matcher(job.glob)
+    is_wanted = matcher_of(job.glob)
     pattern = pattern_of(job)
     for found in walk(roots, job.folder, skip):
         if not is_wanted(found):
@@ -81,8 +81,8 @@ def pattern_of(job: Job) -> re.Pattern[bytes] | None:
     return re.compile(re.escape(job.text.encode()), flags) if job.text is not None else None
 
 
-def _matcher(glob: str | None) -> Callable[[Found], bool]:
-    """Globs work as in `.gitignore`: one without a slash matches names at any depth."""
+def matcher_of(glob: str | None) -> Callable[[Found], bool]:
+    """Globs work as in `.gitignore`: one without a slash matches names at any depth. Raises ValueError or re.error if it is invalid."""
     if glob is None:
         return lambda found: True
     from pathspec import GitIgnoreSpec

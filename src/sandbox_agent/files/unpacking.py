@@ -31,6 +31,8 @@ MAX_HEAD_BYTES = 1 << 20
 """The limit on the extended header of an entry, which is read into memory."""
 MAX_DEPTH = 256
 LISTED = 1024
+LATEST = 253_402_300_799
+"""The last second of the year 9999: a later time of a file is not one."""
 
 _EXTENDED = (
     tarfile.XHDTYPE,
@@ -194,7 +196,9 @@ class _Unpacking:
             while piece := content.read(PIECE_BYTES):
                 draft.write(piece)
                 self._check()
-            os.utime(draft.file, (max(member.mtime, 0), max(member.mtime, 0)))
+            # An archive may contain any number, even NaN.
+            moment = member.mtime if 0 <= member.mtime <= LATEST else 0
+            os.utime(draft.file, (moment, moment))
             draft.commit(mode=member.mode & 0o777, sync=False)
         finally:
             draft.close()

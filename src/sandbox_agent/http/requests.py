@@ -14,6 +14,10 @@ from .asgi import Receive, Scope
 from .gate import Headers
 
 ATTACHMENT_FACTOR = 64
+RESERVED_LEVELS = 500
+"""Levels of nesting that a body must leave free: its values are encoded again from a deeper stack, with more around them."""
+SAFE_BRACKETS = 256
+"""A body with at most this many brackets is never too deep."""
 
 
 def query_of(scope: Scope) -> dict[str, str]:
@@ -71,6 +75,8 @@ def _json_object(headers: Headers, body: bytes) -> dict[str, Any]:
     _require_json(headers)
     try:
         values = msgspec.json.decode(body)
+        if body.count(b"{") + body.count(b"[") > SAFE_BRACKETS:
+            msgspec.json.decode(b"[" * RESERVED_LEVELS + body + b"]" * RESERVED_LEVELS)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"the body is not JSON: {error}") from None
     except RecursionError:

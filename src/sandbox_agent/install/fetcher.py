@@ -135,7 +135,7 @@ class Fetcher:
                     yield piece, total
         except httpx2.TimeoutException as error:
             raise _Cut(f"{address} did not answer in time ({type(error).__name__})") from None
-        except httpx2.RemoteProtocolError as error:
+        except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
             raise _Cut(f"{address} was cut off: {error}") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise SourceFailed(f"{address} cannot be reached: {error}") from None
@@ -144,14 +144,19 @@ class Fetcher:
         import httpx2
 
         if self._client is None:
-            self._client = httpx2.Client(
-                follow_redirects=True,
-                proxy=self._proxy,
-                verify=_trust(self._cafile),
-                timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-                # No content encoding, so that length and checksum are those of the file.
-                headers={"User-Agent": f"sandbox-agent/{__version__}", "Accept-Encoding": "identity"},
-            )
+            verify = _trust(self._cafile)
+            try:
+                self._client = httpx2.Client(
+                    follow_redirects=True,
+                    proxy=self._proxy,
+                    verify=verify,
+                    timeout=httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+                    # No content encoding, so that length and checksum are those of the file.
+                    headers={"User-Agent": f"sandbox-agent/{__version__}", "Accept-Encoding": "identity"},
+                )
+            except (ValueError, ImportError) as error:
+                # Without a scheme, or of a kind like SOCKS for which a package is missing.
+                raise SourceFailed(f"the proxy settings cannot be used: {error}") from None
         return self._client
 
 
@@ -160,8 +165,10 @@ class _Cut(SourceFailed):
 
 
 def _check(address: str, answer: Any) -> None:
-    if address.startswith("https:") and answer.url.scheme != "https":
-        raise SourceFailed(f"{address} redirects to {answer.url}, which is not encrypted")
+    urls = [step.url for step in (*answer.history, answer)]
+    plain = next((url for url in urls if url.scheme != "https"), None)
+    if address.startswith("https:") and plain is not None:
+        raise SourceFailed(f"{address} redirects to {plain}, which is not encrypted")
     if answer.status_code in (403, 404, 410):
         # Buckets answer 403 for a file that does not exist.
         raise NotThere(f"{address} answered {answer.status_code}")

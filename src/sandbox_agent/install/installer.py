@@ -6,6 +6,7 @@ Synchronous, for a thread or a command. Several processes may install into the s
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -124,7 +125,10 @@ class Installer:
 
     def _shelved(self, agent: Agent, version: str, default: bool) -> Installed | None:
         receipt = self.shelf.receipt(agent.name, version)
-        return self._installed(agent, receipt, default, already=True) if receipt else None
+        # A receipt proves what was installed, not what is left of it after a power cut or a clean-up.
+        if receipt is None or self._ask(agent, self.shelf.program(receipt)) != version:
+            return None
+        return self._installed(agent, receipt, default, already=True)
 
     def _fetch(
         self, agent: Agent, recipe: Recipe, version: str, reinstall: bool, default: bool, tell: Tell
@@ -139,8 +143,9 @@ class Installer:
                     return there
                 receipt = self._take(agent, source, exact, tell)
             except (SourceFailed, OSError) as error:
-                failed.append(Attempt(source.name, str(error)))
-                tell(Progress("failed", source.name, reason=str(error)))
+                reason = _without_credentials(str(error))
+                failed.append(Attempt(source.name, reason))
+                tell(Progress("failed", source.name, reason=reason))
             else:
                 return self._installed(agent, receipt, default, already=False)
         why = "; ".join(f"{attempt.source}: {attempt.reason}" for attempt in failed)
@@ -208,6 +213,11 @@ def _newest(source: Source) -> str:
     if not is_version(version):
         raise SourceFailed(f"the newest version is {version[:80]!r}, which is not a valid version")
     return version
+
+
+def _without_credentials(text: str) -> str:
+    """A reason for clients: the address of a mirror or a registry may contain a password."""
+    return re.sub(r"://[^/@\s]+@", "://", text)
 
 
 def _address(mirror: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -17,6 +19,7 @@ API = "/v1.41"
 """The version of Docker 20.10, which newer engines support too."""
 ASK_SECONDS = 60.0
 SHOWN_LINES = 15
+POLL_SECONDS = 0.1
 
 T = TypeVar("T")
 
@@ -142,7 +145,15 @@ class Engine:
         )
 
     async def delete(self, name: str) -> None:
-        await self._unless_gone("DELETE", f"/containers/{quote(name)}", {"force": "true"})
+        """Delete a container. If another program is deleting it, wait until it is gone."""
+        deadline = time.monotonic() + ASK_SECONDS
+        while True:
+            try:
+                return await self._unless_gone("DELETE", f"/containers/{quote(name)}", {"force": "true"})
+            except EngineRefused as refused:
+                if refused.code != 409 or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(POLL_SECONDS)
 
     async def put(self, name: str, folder: str, archive: bytes) -> None:
         """Unpack a tar archive into a folder of a container."""

@@ -6,7 +6,11 @@ import fcntl
 import os
 import secrets
 import shutil
+import time
 from pathlib import Path
+
+LOOK_SECONDS = 0.5
+"""How long to try: `lock_holder` takes the lock for a moment to see whether a daemon has it."""
 
 
 class FolderUnusable(Exception):
@@ -28,15 +32,13 @@ class DataFolder:
             self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise FolderUnusable(f"cannot use --data-dir {path}: {error.strerror}") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(self._lock):
             holder = os.read(self._lock, 32).decode(errors="replace").strip()
             os.close(self._lock)
             raise FolderInUse(
                 f"another daemon{f' (pid {holder})' if holder else ''} uses {path}: stop it, or give this one "
                 "another --data-dir"
-            ) from None
+            )
         os.ftruncate(self._lock, 0)
         os.write(self._lock, f"{os.getpid()}\n".encode())
 
@@ -47,6 +49,19 @@ class DataFolder:
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock the directory, unless another daemon holds it for longer than a client that looks who does."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+        time.sleep(0.005)
 
 
 def name_of(folder: Path) -> str:

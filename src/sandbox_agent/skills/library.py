@@ -102,6 +102,8 @@ class Library:
             yield await self._files.run(SkillFolder, str(fetched.tree)), fetched.commit
         finally:
             fetched.users -= 1
+            # Only now: until it has a user, a new one would be surplus itself if all others are in use.
+            await self._forget(self._surplus())
 
     async def _fetched(self, repository: Repository, subpath: str) -> Fetched:
         key = "\n".join((repository.url, repository.ref, subpath))
@@ -116,7 +118,6 @@ class Library:
             async with self._fetches:
                 fetched = await self._fetch(repository, subpath)
             self._kept[key] = fetched
-            await self._forget(self._surplus())
             return fetched
 
     async def _fetch(self, repository: Repository, subpath: str) -> Fetched:

@@ -167,10 +167,11 @@ class StoreFiles:
     # -- from one life to the next ------------------------------------------------------------
 
     def mark(self) -> None:
-        """Not synced: a lost mark is too low, never too high."""
+        """Not synced: a lost mark is too low, never too high. So a full disk may refuse it."""
         if self._mark_fd is not None and self._marked != self.position:
-            os.pwrite(self._mark_fd, b"%b %020d\n" % (self.identity.encode(), self.position), 0)
-            self._marked = self.position
+            with contextlib.suppress(OSError):
+                os.pwrite(self._mark_fd, b"%b %020d\n" % (self.identity.encode(), self.position), 0)
+                self._marked = self.position
 
     def close(self) -> None:
         os.close(self._wal_fd)
