@@ -1,7 +1,7 @@
 /** What a session without a title is called. */
-import { type Entry, foldTranscript } from "sandbox-agentd";
+import { type Entry, type Event, foldTranscript, Operations, type SessionInfo } from "sandbox-agentd";
 import { expect, test } from "vitest";
-import { firstPrompt } from "../src/state/sessionNames";
+import { firstPrompt, SessionNames } from "../src/state/sessionNames";
 import { recordings } from "../../sdks/react/test/recordings";
 
 test.each(recordings())("$name: its name is the start of its first prompt", ({ events }) => {
@@ -27,3 +27,27 @@ test("files without a message name the session", () => {
   expect(firstPrompt(saying(" ", ["/tmp/a/one.png", "/tmp/b/two.txt"]))).toBe("one.png, two.txt");
   expect(firstPrompt([])).toBe("");
 });
+
+test("a name that could not be read is read again", async () => {
+  let answers = false;
+  const client = new Operations({
+    baseUrl: "http://a",
+    maxRetries: 0,
+    fetch: async () => {
+      if (!answers) throw new TypeError("refused");
+      return Response.json({ events: recorded(), hasMore: false });
+    },
+  });
+  const names = new SessionNames(client);
+  const session = { sessionId: "s", title: null, turns: 9, eventCount: 900 } as SessionInfo;
+  await names.find(session);
+  expect(names.of(session)).toBe("s");
+  answers = true;
+  await names.find(session);
+  expect(names.of(session)).toBe(firstPrompt(foldTranscript(recorded()).entries));
+});
+
+function recorded(): readonly Event[] {
+  const found = recordings().find(({ events }) => firstPrompt(foldTranscript(events).entries) !== "");
+  return found?.events.slice(0, 50) ?? [];
+}

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { tidied } from "../src/daemon/arrival";
 import { asCurl, RequestLog } from "../src/daemon/requestLog";
-import { ago, count, duration, money } from "chat/parts/format";
+import { ago, bytes, count, duration, money } from "chat/parts/format";
 import { parsed } from "../src/route";
 import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
 import { conditionsOf, rulesOf } from "../src/sessions/rules";
@@ -129,4 +129,11 @@ test.each([
 ])("the permission %j reads: %s", (permission, outcome, message) => {
   expect(outcomeOf(permission as never)).toBe(outcome);
   expect(messageOf(permission as never)).toBe(message);
+});
+
+test("a figure never rounds up to the next unit", () => {
+  const before = (seconds: number) => ago(0, seconds * 1000);
+  expect([3_569, 3_570, 84_599, 84_600].map(before)).toEqual(["59 min", "1 h", "23 h", "1 d"]);
+  expect([99_949, 99_950, 999_499, 999_500].map(count)).toEqual(["99.9k", "100k", "999k", "1.0M"]);
+  expect([1023, 1024, 2 ** 20 - 1, 5 * 2 ** 30].map(bytes)).toEqual(["1023 B", "1.0 KB", "1.0 MB", "5.0 GB"]);
 });

@@ -82,3 +82,43 @@ def test_a_slash_offers_the_commands_of_the_agent(window: Window, client: Client
     window.message.press("Enter")
     window.turn_is_over()
     expect(window.log.get_by_text("from the composer", exact=True)).to_be_visible()
+
+
+def test_what_closes_gives_focus_back(window: Window, client: Client) -> None:
+    session = client.create()
+    client.send(session, "permission")
+    window.enter(session)
+    window.message.focus()
+    window.page.keyboard.press("Control+f")
+    expect(window.page.get_by_role("searchbox", name="Search the transcript")).to_be_focused()
+    window.page.keyboard.press("Escape")
+    expect(window.message).to_be_focused()
+
+    opener = window.button("Panel (Alt D)")
+    opener.press("Enter")
+    window.button("Close the panel").press("Enter")
+    expect(opener).to_be_focused()
+
+    window.button("Reject…").press("Enter")
+    expect(window.page.get_by_label("Why not")).to_be_focused()
+    window.page.keyboard.press("Escape")
+    expect(window.button("Reject…")).to_be_focused()
+
+    search = window.page.get_by_role("searchbox", name="Search sessions")
+    search.fill("nothing")
+    window.button("Clear the search").press("Enter")
+    expect(search).to_be_focused()
+
+
+def test_focus_stays_close_to_a_button_that_disappears(window: Window, client: Client) -> None:
+    session = client.create()
+    client.send(session, "permission")
+    client.send(session, "waits")
+    window.enter(session)
+    window.button("Withdraw").press("Enter")
+    expect(window.page.get_by_label("Waiting messages")).to_have_count(0)
+    window.page.keyboard.press("Tab")
+    expect(window.message).to_be_focused()
+    window.button("Allow once").press("Enter")
+    window.turn_is_over()
+    expect(window.log).to_be_focused()

@@ -226,6 +226,24 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     assert faults(busy) == []
 
 
+def test_the_scrollbar_moves_nothing(window: Window, client: Client) -> None:
+    """Rows and composer are in line, whether the transcript scrolls or not."""
+    edges = "box => [box.getBoundingClientRect().left, box.getBoundingClientRect().right]"
+    overflows = "box => box.scrollHeight > box.clientHeight"
+    composer = window.page.locator(".sa-composer")
+    short, long = client.create(), client.create()
+    client.turn(short, "hi")
+    for _ in range(3):
+        client.turn(long, "markdown")
+    for session, scrolls in ((short, False), (long, True)):
+        for width in (1280, 800):
+            window.page.set_viewport_size({"width": width, "height": 800})
+            window.enter(session)
+            window.turn_is_over()
+            assert window.log.evaluate(overflows) == scrolls
+            assert window.page.locator(".sa-transcript-rows").evaluate(edges) == composer.evaluate(edges)
+
+
 def test_long_words_do_not_break_the_layout(window: Window, client: Client) -> None:
     def with_long_names(route: Route) -> None:
         text = route.fetch().text()

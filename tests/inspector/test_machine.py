@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Locator, Page, Route, WebSocketRoute, expect
 from tests.daemons import PAUSE, SECONDS, Client, Daemon, client_of, done, running
 
 from .window import Window
@@ -106,6 +106,48 @@ def test_a_process_is_started_read_and_stopped(window: Window, client: Client, t
     expect(row).to_have_count(0)
 
 
+def hold(window: Window, path: str, method: str) -> list[Route]:
+    """Hold requests back, so that a user is faster than the daemon."""
+    held: list[Route] = []
+
+    def decide(route: Route) -> None:
+        if route.request.method == method:
+            held.append(route)
+        else:
+            route.continue_()
+
+    window.page.route(path, decide)
+    return held
+
+
+def test_a_command_is_started_once_however_often_one_presses_enter(window: Window, client: Client) -> None:
+    panel = tab(window, "Processes", client.create())
+    held = hold(window, "**/v1/processes*", "POST")
+    command = panel.get_by_label("Command")
+    command.fill("echo once only")
+    command.press("Enter")
+    command.press("Enter")
+    until(window, lambda: len(held) > 0)
+    held[0].continue_()
+    rows = panel.get_by_role("region", name="Processes").get_by_role("button", name="echo once only")
+    expect(rows).to_have_count(1)
+    expect(command).to_have_value("")
+    assert len(held) == 1
+    window.page.unroute_all(behavior="wait")
+
+
+def test_the_desktop_tab_says_when_the_daemon_no_longer_answers(window: Window, client: Client) -> None:
+    panel = tab(window, "Desktop", client.create())
+    expect(panel.locator(".desktopTab")).to_be_visible()
+    problem = (
+        b'{"type": "urn:sandbox-agent:error:internal", "title": "", "status": 500, "detail": "out of order"}'
+    )
+    window.page.route("**/v1/desktop/status", lambda route: route.fulfill(status=500, body=problem))
+    expect(panel.get_by_text("out of order")).to_be_visible()
+    window.page.unroute_all(behavior="wait")
+    expect(panel.get_by_text("out of order")).to_have_count(0)
+
+
 def test_changes_are_shown_reverted_and_brought_back(window: Window, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "main.py"
     file.write_text("def one():\n    pass\n")
@@ -171,6 +213,35 @@ def test_files_are_read_edited_uploaded_and_downloaded(
     with window.page.expect_download() as download:
         view.get_by_role("button", name="Download").click()
     assert Path(download.value.path()).read_bytes() == b"def two():\r\n    return 2\r\n"
+
+
+def test_an_edit_is_saved_once_and_not_lost_with_the_page(
+    window: Window, client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("before\n")
+    panel = tab(window, "Files", client.create(directory=str(tmp_path)))
+    panel.get_by_role("button", name="note.txt").first.click()
+    view = panel.get_by_role("region", name="note.txt", exact=True)
+    view.get_by_role("button", name="Edit").click()
+    content = view.get_by_label("File content")
+    content.fill("after\n")
+    held = hold(window, "**/v1/fs/file*", "PUT")
+    content.press("Control+s")
+    content.press("Control+s")
+    until(window, lambda: len(held) > 0)
+    held[0].continue_()
+    expect(view.get_by_role("button", name="Edit")).to_be_visible()
+    assert (tmp_path / "note.txt").read_text() == "after\n"
+    assert len(held) == 1
+    window.page.unroute_all(behavior="wait")
+
+    view.get_by_role("button", name="Edit").click()
+    content.press_sequentially("unsaved")
+    with window.page.expect_event("dialog") as asked:
+        window.page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    expect(content).to_have_value("unsavedafter\n")
 
 
 def test_what_a_daemon_does_not_allow_is_explained_and_not_offered(

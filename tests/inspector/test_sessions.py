@@ -123,6 +123,24 @@ def test_a_message_that_is_sent_while_another_session_is_opened_is_no_draft(
     expect(window.message).to_have_value("")
 
 
+def test_a_list_that_is_not_read_yet_does_not_count_as_empty(
+    new_page: Callable[[], Page], daemon: Daemon, client: Client
+) -> None:
+    client.create(title="Already here")
+    window = Window(new_page(), daemon)
+    held: list[Route] = []
+    window.page.route("**/v1/sessions?limit=1000*", lambda route: held.append(route))
+    with window.page.expect_request("**/v1/sessions?limit=1000*"):
+        window.page.goto(window.address)
+    sidebar = window.page.get_by_role("navigation")
+    expect(sidebar.get_by_role("button", name="New session")).to_be_visible()
+    expect(sidebar).not_to_contain_text("No sessions yet")
+    expect(window.page.get_by_role("main")).not_to_contain_text("Start your first session")
+    for route in held:
+        route.continue_()
+    expect(row(window, "Already here").first).to_be_visible()
+
+
 def test_sessions_are_found_by_text_and_by_state(window: Window, client: Client) -> None:
     client.create(title="Needle in the hay")
     asking = client.create(title="Asking something")

@@ -567,6 +567,23 @@ def test_messages_wait_in_a_queue_and_can_be_withdrawn(window: Window, session: 
     assert types(client.events(session)).count("turn.started") == 2
 
 
+def test_a_queue_that_cannot_be_read_says_so_and_is_read_again(
+    window: Window, session: str, client: Client
+) -> None:
+    problem = (
+        b'{"type": "urn:sandbox-agent:error:internal", "title": "", "status": 500, "detail": "out of order"}'
+    )
+    window.page.route("**/queue", lambda route: route.fulfill(status=500, body=problem))
+    client.send(session, "permission")
+    client.send(session, "waits")
+    queue = window.page.get_by_label("Waiting messages")
+    expect(queue).to_contain_text("1 message queued")
+    expect(queue.get_by_role("alert")).to_have_text("out of order")
+    window.page.unroute_all(behavior="wait")
+    expect(queue.locator(".sa-queued-text")).to_have_text("waits")
+    expect(queue.get_by_role("alert")).to_have_count(0)
+
+
 def test_the_turn_is_stopped_together_with_all_that_waits(
     window: Window, session: str, client: Client
 ) -> None:

@@ -33,6 +33,23 @@ def test_the_head_says_how_much_of_a_limit_is_used_and_the_limit_can_be_raised(
     assert client.info(session)["limits"] == {"maxTurns": 9, "maxCostUsd": 0.5}
 
 
+def test_a_message_beyond_a_limit_is_refused_until_the_limit_is_raised(
+    window: Window, client: Client
+) -> None:
+    session = client.create(limits={"maxTurns": 1})
+    client.turn(session, "hi")
+    window.enter(session)
+    window.message.fill("more")
+    window.message.press("Enter")
+    refused = window.page.get_by_role("alert")
+    expect(refused).to_contain_text("has used all 1 of its turns")
+    # A new conversation would be refused too.
+    expect(refused.get_by_role("button")).to_have_count(0)
+    client.patch(f"/v1/sessions/{session}", {"limits": {"maxTurns": None}})
+    expect(refused).to_have_count(0)
+    expect(window.message).to_have_value("more")
+
+
 def test_the_usage_page_sums_up_all_sessions(window: Window, client: Client) -> None:
     for model in ("small", "large"):
         client.turn(client.create(model=model), "spend 2 5 late")

@@ -89,7 +89,7 @@ export default function ChangesTab({ sessionId }: { sessionId: string }) {
       {asking && (
         <Confirm
           title="Revert all changes?"
-          words={`${plural(files.length, "file")} in ${changes.directory} will be as they were when the session began. This can be undone here.`}
+          words={`${plural(files.length, "file")} in ${changes.directory} will be restored to the state at the start of the session. This can be undone here.`}
           action="Revert all"
           onClose={() => setAsking(false)}
           onConfirm={() => void revert(files)}

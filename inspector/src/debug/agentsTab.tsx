@@ -18,7 +18,7 @@ export function AgentsTab() {
   return (
     <div className="scrollTab">
       <div className="debugTools">
-        <p className="debugCount sa-grow">{loading ? "Loading…" : `${agents.length} agents`}</p>
+        <p className="debugCount sa-grow">{loading ? "Loading…" : plural(agents.length, "agent")}</p>
         <Button look="quiet" small onClick={() => void workspace.agents.reload()}>
           Refresh
         </Button>

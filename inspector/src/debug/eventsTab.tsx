@@ -3,7 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Event } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
-import { clockMs, count } from "chat/parts/format";
+import { clockMs, count, plural } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
@@ -58,7 +58,7 @@ export function EventsTab({ sessionId, sequence }: { sessionId: string; sequence
         </Button>
       </div>
       <p className="debugCount">
-        {shown.length === view.count ? `${count(view.count)} events` : `${count(shown.length)} of ${count(view.count)} events`}
+        {shown.length === view.count ? plural(view.count, "event") : `${count(shown.length)} of ${plural(view.count, "event")}`}
       </p>
       <EventList events={shown} total={shown.length} chosen={chosen} onChoose={setChosen} />
       {event && <EventDetail key={event.sequence} sessionId={sessionId} event={event} onClose={() => setChosen(null)} />}

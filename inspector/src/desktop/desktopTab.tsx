@@ -8,6 +8,7 @@ import { Button, IconButton } from "chat/parts/button";
 import { CopyButton } from "chat/parts/copyButton";
 import { bytes } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { sayWhy } from "chat/state/words";
 import { type Attempt, useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { useDesktop } from "./useDesktop";
@@ -25,6 +26,7 @@ export default function DesktopTab() {
   return (
     <div className="desktopTab">
       {problem && <Notice>{problem}</Notice>}
+      {failure !== null && <Notice>{sayWhy(failure)}</Notice>}
       {status.state === "active" ? <Active status={status} recordings={recordings} attempt={attempt} /> : <Resting status={status} attempt={attempt} />}
       <Recordings recordings={recordings} attempt={attempt} />
     </div>

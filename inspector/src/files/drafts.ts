@@ -11,6 +11,9 @@ export interface Draft {
 const KEPT = 20;
 const drafts = new Map<string, Draft>();
 
+// They are in memory only, so the browser asks before it leaves the page.
+window.addEventListener("beforeunload", (event) => drafts.size > 0 && event.preventDefault());
+
 export function draftOf(key: string): Draft | null {
   return drafts.get(key) ?? null;
 }

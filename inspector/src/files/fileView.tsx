@@ -169,7 +169,8 @@ function Editor({ api, path, file, draft, onDraft, onSaved, onReload }: EditorPr
         onKeyDown={(event) => {
           if (!(event.ctrlKey || event.metaKey) || event.code !== "KeyS") return;
           event.preventDefault();
-          void save(file.etag);
+          // A second press would find the file changed, by the first.
+          if (!busy) void save(file.etag);
         }}
       />
       <footer className="fileActions">

@@ -8,6 +8,7 @@ import { ConnectionTab } from "../debug/connectionTab";
 import { EventsTab } from "../debug/eventsTab";
 import { HttpTab } from "../debug/httpTab";
 import { IconButton } from "chat/parts/button";
+import { useFocusReturn } from "chat/parts/focus";
 import { useObserved, Value } from "chat/state/observable";
 import { UsageTab } from "../usage/usageTab";
 import "../styles/panel.css";
@@ -75,6 +76,8 @@ interface Props extends Place {
 }
 
 export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
+  const panel = useRef<HTMLElement>(null);
+  useFocusReturn(panel);
   const list = useRef<HTMLDivElement>(null);
   const isWide = useObserved(wide);
   const shown = TABS.find(({ id }) => id === tab) ?? (TABS[0] as Tab);
@@ -86,7 +89,7 @@ export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
     list.current?.querySelector<HTMLElement>(`#tab-${next.id}`)?.focus();
   };
   return (
-    <aside className={isWide ? "panel wide" : "panel"} aria-label="Panel">
+    <aside ref={panel} className={isWide ? "panel wide" : "panel"} aria-label="Panel">
       <header>
         <div ref={list} className="tabs" role="tablist" aria-label="Panel" onKeyDown={onKeyDown}>
           {TABS.map(({ id, name }) => (

@@ -20,18 +20,21 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
   const directory = useDirectory(sessionId);
   const [chosen, setChosen] = useState<string | null>(null);
   const [command, setCommand] = useState("");
+  const [starting, setStarting] = useState(false);
 
   if (processes === null) return failure ? <Refusal error={failure} onRetry={reload} /> : <p className="debugEmpty">Loading the processes…</p>;
 
-  const start = (event: FormEvent) => {
+  const start = async (event: FormEvent) => {
     event.preventDefault();
     const words = command.trim();
-    if (!words) return;
-    void attempt(async () => {
+    if (!words || starting) return;
+    setStarting(true);
+    await attempt(async () => {
       const started = await client.processes.create({ command: "sh", args: ["-c", words], ...(directory && { cwd: directory }) });
       setChosen(started.id);
       setCommand("");
     });
+    setStarting(false);
   };
   const shown = processes.find(({ id }) => id === chosen);
   const running = processes.filter(({ status }) => status === "running").length;
@@ -47,7 +50,7 @@ export default function ProcessesTab({ sessionId }: { sessionId: string | null }
           value={command}
           onChange={(event) => setCommand(event.target.value)}
         />
-        <Button type="submit" small icon="bolt" disabled={!command.trim()}>
+        <Button type="submit" small icon="bolt" disabled={starting || !command.trim()}>
           Start
         </Button>
       </form>

@@ -7,6 +7,7 @@ import { useWorkspace } from "../state/workspace";
 export function Welcome({ onNew }: { onNew: () => void }) {
   const workspace = useWorkspace();
   const many = useObserved(workspace.sessions).length;
+  const isFirst = workspace.sessions.isKnown && many === 0;
   const { agents } = useObserved(workspace.agents);
   const ready = agents.filter((agent) => agent.installed).map((agent) => agent.id);
   return (
@@ -15,9 +16,9 @@ export function Welcome({ onNew }: { onNew: () => void }) {
         <span className="welcomeIcon">
           <Icon name="terminal" size={28} />
         </span>
-        <h2>{many === 0 ? "Start your first session" : "Choose a session"}</h2>
+        <h2>{isFirst ? "Start your first session" : "Choose a session"}</h2>
         <p>
-          {many === 0
+          {isFirst
             ? "Pick an agent, give it a directory, and watch what it does. The mock agent needs no key: send it “demo”."
             : "Sessions of every client of this daemon appear here, live."}
         </p>

@@ -1,4 +1,5 @@
 /** All sessions of the daemon: search, create, and see which one needs you. */
+import { useRef } from "react";
 import type { PanelTab } from "../panel/sidePanel";
 import { Button, IconButton } from "chat/parts/button";
 import { Icon } from "chat/parts/icon";
@@ -33,6 +34,11 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
   const groups = GROUPS.map((name, rank) => ({ name, sessions: found.filter((session) => rankOf(session) === rank) })).filter(
     ({ sessions }) => sessions.length > 0,
   );
+  const field = useRef<HTMLInputElement>(null);
+  const clear = () => {
+    setWords("");
+    field.current?.focus();
+  };
   const light = isLight(useObserved(theme));
   return (
     <nav className="sidebar" aria-label="Sessions">
@@ -64,6 +70,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
       <div className="searchBox">
         <Icon name="search" size={14} />
         <input
+          ref={field}
           id="session-search"
           type="search"
           placeholder="Search sessions"
@@ -71,7 +78,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
           value={words}
           onChange={(event) => setWords(event.target.value)}
         />
-        {words && <IconButton icon="close" size={12} label="Clear the search" onClick={() => setWords("")} />}
+        {words && <IconButton icon="close" size={12} label="Clear the search" onClick={clear} />}
       </div>
       <NotificationOffer />
       <div className="sessionList">
@@ -93,7 +100,7 @@ export function Sidebar({ current, search, onSkip, onNew, onPanel, onUsage, onHe
           </section>
         ))}
       </div>
-      {found.length === 0 && (
+      {found.length === 0 && workspace.sessions.isKnown && (
         <p className="sidebarEmpty">{sessions.length === 0 ? "No sessions yet." : "No matching sessions."}</p>
       )}
     </nav>

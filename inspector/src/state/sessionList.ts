@@ -6,6 +6,7 @@ import { Observable } from "chat/state/observable";
 export class SessionList extends Observable<readonly SessionInfo[]> {
   #byId = new Map<string, SessionInfo>();
   #sorted: readonly SessionInfo[] = [];
+  #isKnown = false;
 
   constructor(private readonly client: Operations) {
     super();
@@ -13,6 +14,11 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
 
   get snapshot(): readonly SessionInfo[] {
     return this.#sorted;
+  }
+
+  /** Whether it was ever read: before that, an empty list says nothing. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   /** Reload all sessions. Updates that arrive on the stream meanwhile are newer than a page, so they win. */
@@ -28,6 +34,7 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
         cursor = page.nextCursor;
       } while (cursor);
       this.#byId = found;
+      this.#isKnown = true;
       for (const news of newer.values()) this.#put(news);
       this.#sort();
     } finally {

@@ -59,8 +59,11 @@ export class SessionNames extends Observable<Prompts> {
   async #read(sessionId: string): Promise<void> {
     if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#running += 1;
-    // Without an answer, the session keeps its id as its name until it changes.
-    const prompt = await this.#promptOf(sessionId).catch(() => "");
+    // Without an answer, the session is called by its id until somebody looks again.
+    const prompt = await this.#promptOf(sessionId).catch(() => {
+      this.#reads.delete(sessionId);
+      return "";
+    });
     this.#running -= 1;
     // The latest request first: it is what somebody looks at now.
     this.#waiting.pop()?.();

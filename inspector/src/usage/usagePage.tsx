@@ -14,6 +14,9 @@ import "../styles/usage.css";
 const GROUPS = ["day", "agent", "model", "session"] as const;
 type Group = (typeof GROUPS)[number];
 
+/** The daemon's days are not those of the reader. */
+const HEADS: Readonly<Record<Group, string>> = { day: "Day (UTC)", agent: "Agent", model: "Model", session: "Session" };
+
 const SPANS: readonly (readonly [string, number | null])[] = [
   ["7 days", 7],
   ["30 days", 30],
@@ -79,11 +82,11 @@ function Table({ report }: { report: UsageReport }) {
       <table className="usageTable">
         <thead>
           <tr>
-            <th scope="col">{report.by}</th>
-            <th scope="col">turns</th>
-            <th scope="col">in</th>
-            <th scope="col">out</th>
-            <th scope="col">cost</th>
+            <th scope="col">{HEADS[report.by as Group]}</th>
+            <th scope="col">Turns</th>
+            <th scope="col">In</th>
+            <th scope="col">Out</th>
+            <th scope="col">Cost</th>
           </tr>
         </thead>
         <tbody>
@@ -92,7 +95,7 @@ function Table({ report }: { report: UsageReport }) {
           ))}
         </tbody>
         <tfoot>
-          <Row name="total" row={report.total} />
+          <Row name="Total" row={report.total} />
         </tfoot>
       </table>
     </div>
@@ -121,5 +124,5 @@ function Row({ name, row }: { name: ReactNode; row: UsageSum }) {
 /** Marks a sum that leaves out turns. */
 function costOf({ costUsd, turnsWithoutCost }: UsageSum): string {
   if (costUsd == null) return "unknown";
-  return turnsWithoutCost > 0 ? `${money(costUsd)} + ${plural(turnsWithoutCost, "unknown turn")}` : money(costUsd);
+  return turnsWithoutCost > 0 ? `${money(costUsd)} + ${plural(turnsWithoutCost, "turn")} of unknown cost` : money(costUsd);
 }

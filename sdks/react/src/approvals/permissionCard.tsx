@@ -39,7 +39,8 @@ function Resolved({ entry }: { entry: PermissionEntry }) {
 function Asking({ entry }: { entry: PermissionEntry }) {
   const { client, sessionId } = useConversation();
   const { busy, failure, answer } = useAnswer(entry.id);
-  const [rejecting, setRejecting] = useState(false);
+  // Null until the first time: whoever changes their mind gets back to the button.
+  const [rejecting, setRejecting] = useState<boolean | null>(null);
   const [reason, setReason] = useState("");
   const reply = (choice: keyof typeof REPLIES, message?: string) =>
     answer(
@@ -93,7 +94,7 @@ function Asking({ entry }: { entry: PermissionEntry }) {
           <Button disabled={busy} onClick={() => reply("always")} keys="Alt A">
             Always in this session
           </Button>
-          <Button look="quiet" disabled={busy} onClick={() => setRejecting(true)} keys="Alt R">
+          <Button look="quiet" disabled={busy} onClick={() => setRejecting(true)} keys="Alt R" autoFocus={rejecting === false}>
             Reject…
           </Button>
         </div>

@@ -103,7 +103,7 @@ function OneQuestion({ name, question, choice, disabled, onChange }: OneQuestion
       <legend dir="auto">
         {question.header && question.header !== question.question && <span className="sa-tag">{question.header}</span>}{" "}
         {question.question}
-        {several && <span className="sa-faint"> (several)</span>}
+        {several && <span className="sa-faint"> (choose any)</span>}
       </legend>
       {question.options.map((option) => (
         <label key={option.label} className="sa-option">

@@ -1,6 +1,7 @@
 /** Answers a permission or a question, once. Another client may be faster. */
 import { useState } from "react";
 import { Conflict } from "sandbox-agentd";
+import { stepOut } from "../parts/focus.js";
 import { useConversation } from "../session/sessionContext.js";
 import { sayWhy } from "../state/words.js";
 
@@ -16,6 +17,7 @@ export function useAnswer(requestId: string): Answering {
   const { lateAnswers } = useConversation().connection;
   const [state, setState] = useState({ busy: false, failure: null as string | null });
   const answer = async (send: () => Promise<void>, words: string) => {
+    stepOut(document.activeElement?.closest(".sa-card"));
     setState({ busy: true, failure: null });
     try {
       await send();

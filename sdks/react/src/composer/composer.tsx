@@ -12,7 +12,7 @@ import { useAttachments } from "./attachments.js";
 import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu.js";
 import { useDroppedFiles } from "./droppedFiles.js";
 import { drafts, history } from "./memory.js";
-import { NotSent } from "./notSent.js";
+import { isLimit, NotSent } from "./notSent.js";
 import { useOpenQuestion } from "./openQuestion.js";
 import { QueueList } from "./queueList.js";
 import { useRecall } from "./useRecall.js";
@@ -101,6 +101,10 @@ function Writing(props: ComposerProps) {
 
   // The daemon is back: what is still in the field can be sent now.
   useEffect(() => setFailure((before) => (before?.why instanceof DaemonUnreachable && before.opened < opened ? null : before)), [opened]);
+
+  // The limit was raised or removed.
+  const isLimited = info?.limitReached != null;
+  useEffect(() => setFailure((before) => (before && isLimit(before.why) && !isLimited ? null : before)), [isLimited]);
 
   const canAttach = (props.attachments ?? true) && state !== "ended";
   useDroppedFiles(props.dropZone === "page" ? null : box, (files) => canAttach && attachments.add(files));
@@ -223,7 +227,8 @@ function Writing(props: ComposerProps) {
   };
 
   return (
-    <div ref={box} className={`sandbox-agent sa-composer ${className}`}>
+    // It takes focus from buttons in it that disappear.
+    <div ref={box} tabIndex={-1} className={`sandbox-agent sa-composer ${className}`}>
       <QueueList queued={transcript.queued} />
       <div className="sa-composer-box">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />

@@ -2,29 +2,53 @@
 import { useEffect, useState } from "react";
 import { Problem, type QueuedMessage, type Operations } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
+import { stepOut } from "../parts/focus.js";
 import { plural } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { useConversation } from "../session/sessionContext.js";
 import { sayWhy } from "../state/words.js";
 
+/** How long to wait before the messages are requested again. */
+const AGAIN_MS = 2_000;
+
 export function QueueList({ queued }: { queued: readonly string[] }) {
   const { client, sessionId } = useConversation();
   const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
+  /** Why the messages could not be read. */
+  const [unread, setUnread] = useState<string | null>(null);
   const key = queued.join(" ");
   // The transcript says which turns are queued; the daemon has their messages.
   useEffect(() => {
     let current = true;
-    if (!key) return setMessages([]);
-    allWaiting(client, sessionId)
-      .then((waiting) => current && setMessages(waiting))
-      .catch((error: unknown) => current && setFailure(sayWhy(error)));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = (waiting: readonly QueuedMessage[], why: string | null) => {
+      setMessages(waiting);
+      setUnread(why);
+    };
+    const read = async () => {
+      try {
+        const waiting = await allWaiting(client, sessionId);
+        if (current) show(waiting, null);
+      } catch (error) {
+        if (!current) return;
+        setUnread(sayWhy(error));
+        timer = setTimeout(read, AGAIN_MS);
+      }
+    };
+    if (key) void read();
+    else {
+      show([], null);
+      setFailure(null);
+    }
     return () => {
       current = false;
+      clearTimeout(timer);
     };
   }, [client, sessionId, key]);
 
-  const withdraw = async (turnId: string) => {
+  const withdraw = async (turnId: string, button: Element) => {
+    stepOut(button);
     setFailure(null);
     try {
       await client.withdrawMessage(sessionId, turnId);
@@ -32,7 +56,8 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
       setFailure(sayWhy(error));
     }
   };
-  const stopAll = async () => {
+  const stopAll = async (button: Element) => {
+    stepOut(button);
     setFailure(null);
     try {
       // Messages first: the next one would start when the turn ends.
@@ -43,7 +68,8 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
     }
   };
   const waiting = messages.filter((message) => queued.includes(message.turnId));
-  if (waiting.length === 0) return null;
+  const why = failure ?? unread;
+  if (queued.length === 0 || (waiting.length === 0 && !why)) return null;
   return (
     <section className="sa-queue" aria-label="Waiting messages">
       {waiting.map((message, index) => (
@@ -51,20 +77,20 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
           <Icon name="clock" size={13} />
           <span className="sa-queued-at">{index === 0 ? "Next" : index + 1}</span>
           <span className="sa-queued-text" dir="auto">{message.message || "(files only)"}</span>
-          <Button look="quiet" small onClick={() => withdraw(message.turnId)}>
+          <Button look="quiet" small onClick={({ currentTarget }) => withdraw(message.turnId, currentTarget)}>
             Withdraw
           </Button>
         </div>
       ))}
       <div className="sa-queue-end">
-        <span className="sa-muted">{plural(waiting.length, "message")} queued</span>
-        <Button look="quiet" small icon="stop" onClick={stopAll}>
+        <span className="sa-muted">{plural(queued.length, "message")} queued</span>
+        <Button look="quiet" small icon="stop" onClick={({ currentTarget }) => stopAll(currentTarget)}>
           Stop and clear
         </Button>
       </div>
-      {failure && (
+      {why && (
         <p className="sa-bad-text" role="alert">
-          {failure}
+          {why}
         </p>
       )}
     </section>

@@ -19,8 +19,11 @@ function twoUnits(whole: number, unit: string, rest: number, smaller: string): s
 export function ago(time: string | number, now: number): string {
   const seconds = Math.max(0, (now - new Date(time).getTime()) / 1000);
   if (seconds < 45) return "now";
-  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`;
-  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h`;
+  // Rounded before it is compared, so that nothing is 60 min or 24 h old.
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.round(seconds / 3600);
+  if (hours < 24) return `${hours} h`;
   return `${Math.round(seconds / 86_400)} d`;
 }
 
@@ -42,7 +45,7 @@ export function dateAndClock(time: string): string {
 
 export function count(number: number): string {
   if (number < 10_000) return number.toLocaleString("en");
-  if (number < 1_000_000) return `${(number / 1000).toFixed(number < 100_000 ? 1 : 0)}k`;
+  if (number < 999_500) return `${(number / 1000).toFixed(number < 99_950 ? 1 : 0)}k`;
   return `${(number / 1_000_000).toFixed(1)}M`;
 }
 
@@ -63,8 +66,12 @@ export function plural(number: number, word: string): string {
 
 export function bytes(size: number): string {
   if (size < 1024) return `${size} B`;
-  if (size < 1024 * 1024) return `${(size / 1024).toFixed(1)} KB`;
-  return `${(size / 1024 / 1024).toFixed(1)} MB`;
+  let figure = size / 1024;
+  for (const unit of ["KB", "MB"]) {
+    if (figure < 1023.95) return `${figure.toFixed(1)} ${unit}`;
+    figure /= 1024;
+  }
+  return `${figure.toFixed(1)} GB`;
 }
 
 export function lastPart(path: string): string {

@@ -1,6 +1,7 @@
 /** The search bar of the transcript: the number of matches, and buttons to step through them. */
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import { IconButton } from "../parts/button.js";
+import { useFocusReturn } from "../parts/focus.js";
 import { count } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 
@@ -16,7 +17,12 @@ interface Props {
 
 export function SearchBar({ words, at, many, onWords, onStep, onClose }: Props) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.select(), []);
+  const bar = useRef<HTMLDivElement>(null);
+  useFocusReturn(bar);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") onStep(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") onClose();
@@ -24,7 +30,7 @@ export function SearchBar({ words, at, many, onWords, onStep, onClose }: Props) 
     event.preventDefault();
   };
   return (
-    <div className="sa-search-bar" role="search" onKeyDown={onKeyDown}>
+    <div ref={bar} className="sa-search-bar" role="search" onKeyDown={onKeyDown}>
       <Icon name="search" size={14} />
       <input
         ref={input}
@@ -33,7 +39,6 @@ export function SearchBar({ words, at, many, onWords, onStep, onClose }: Props) 
         placeholder="Search the transcript"
         value={words}
         onChange={(event) => onWords(event.target.value)}
-        autoFocus
       />
       <span className="sa-search-count" role="status">
         {words.trim() && (many > 0 ? `${count(at + 1)} of ${count(many)}` : "Not found")}
