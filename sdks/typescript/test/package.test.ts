@@ -281,12 +281,12 @@ test("a bundle for browsers needs nothing of Node's", async () => {
   });
   assert.deepEqual(warnings, []);
   // What a browser has, and no more: no process, no require, no import.
-  const { fetch, URL, URLSearchParams, TextDecoder, AbortController, Blob } = globalThis;
+  const { fetch, URL, URLSearchParams, TextDecoder, AbortController, Blob, performance } = globalThis;
   // A page that is served over plain HTTP has no more of it.
   const crypto = { getRandomValues: (array: Uint8Array<ArrayBuffer>) => globalThis.crypto.getRandomValues(array) };
   const timers = { setTimeout, clearTimeout, console };
   const finished = await new Promise((resolve) => {
-    const window = { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob, ...timers };
+    const window = { fetch, URL, URLSearchParams, TextDecoder, AbortController, crypto, Blob, performance, ...timers };
     runInNewContext(outputFiles[0]?.text ?? "", {
       ...window,
       baseUrl: daemon.baseUrl,
