@@ -233,7 +233,7 @@ class AgentLink:
             try:
                 await self._desktop.end()
             except Exception:
-                # The session must not wait for it for ever.
+                # The session has left in any case.
                 logger.exception("session %s could not leave the desktop", self._live.id)
 
     async def _release_host(self, host: Host | None, conversation: Conversation | None) -> None:

@@ -249,7 +249,7 @@ class Cluster:
 
     async def _close(self, session_ids: Sequence[str]) -> None:
         """Readers must not wait for the end of a turn that no longer runs; only its own node can begin another."""
-        # Noted before: if the answer is lost, they are ours all the same, and no one else looks after them.
+        # Noted first: if the answer is lost, this node owns them anyway, and no other node looks after them.
         self._closing.update(session_ids)
         claimed = await self._ask(lambda: self._store.claim(session_ids))
         self._closing.difference_update(set(session_ids) - claimed)  # another node has them

@@ -164,7 +164,7 @@ class Host:
             if self.wire.confirms_close and not self.empty:
                 await asyncio.wait([closed], timeout=CLOSE_SECONDS)
         except Exception:
-            # It has left all the same, and its process may have to end.
+            # It has left anyway, and its process may have to end.
             logger.exception("%s could not be told that a session has left", self.agent.name)
         finally:
             self._leaving.pop(conversation, None)

@@ -110,7 +110,7 @@ class OpenCodeConversation(Conversation):
         self.unsent: list[tuple[PendingPrompt, PromptBody | Prompt]] = []
         """Prompts and commands that wait for them."""
         self.has_left = False
-        """The session uses the server no more: nothing is sent for it but what ends its work."""
+        """The session no longer uses the server: nothing is sent for it except what ends its work."""
         self.deleted_by_us = False
         self.plans: set[str] = set()
         """Questions that are plans to approve."""
