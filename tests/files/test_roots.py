@@ -1,4 +1,4 @@
-"""No path leads outside a root or into the daemon's own folder, however it is written and whatever changes meanwhile."""
+"""No path leads outside a root or into the daemon's own folder, however it is written and whatever changes at the same time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from sandbox_agent.errors import InvalidRequest, PermissionDenied
 from sandbox_agent.files import entries, moving, packing, reading, removal
+from sandbox_agent.files.condition import ALWAYS
 from sandbox_agent.files.roots import Roots
 from sandbox_agent.files.searching import Job, search
 from sandbox_agent.files.upload import Upload
@@ -49,7 +50,7 @@ class Machine:
         return b"".join(file.pieces(0, file.size))
 
     def write(self, path: str, content: bytes) -> None:
-        upload = Upload(self.roots, path, None)
+        upload = Upload(self.roots, path, ALWAYS)
         try:
             upload.write(content)
             upload.commit()

@@ -1,4 +1,4 @@
-"""Watching a folder: a slow reader costs nothing, and misses nothing that it is not told of."""
+"""Watching a folder: a slow reader costs nothing, and misses nothing without a notice."""
 
 from __future__ import annotations
 

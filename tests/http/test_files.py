@@ -173,13 +173,26 @@ def test_a_file_that_has_changed_is_not_overwritten(fs: Bound) -> None:
     assert not (fs.root / "missing").exists()
 
 
-def test_of_two_writers_with_the_same_tag_one_is_refused(fs: Bound) -> None:
-    tag = done(fs.write("notes", b"one"))["etag"]
+def test_a_file_that_must_not_exist_is_not_overwritten(fs: Bound) -> None:
+    tag = done(fs.write("deep/notes", b"one", if_none_match="*"))["etag"]
+    answer = fs.write("deep/notes", b"two", if_none_match="*")
+    assert refusal(answer) == (412, "precondition_failed")
+    assert answer.json()["etag"] == tag
+    assert refusal(fs.write("deep/notes", b"two", if_none_match=tag)) == (412, "precondition_failed")
+    assert fs.read("deep/notes").content == b"one"
+    fs.write("deep/notes", b"two", if_none_match='"another"')
+    assert fs.read("deep/notes").content == b"two"
+
+
+@pytest.mark.parametrize("header", ["if_match", "if_none_match"])
+def test_of_writers_with_the_same_condition_one_is_served(fs: Bound, header: str) -> None:
+    condition = {header: done(fs.write("notes", b"one"))["etag"] if header == "if_match" else "*"}
+    file = "notes" if header == "if_match" else "new"
     answers: list[int] = []
     others = [Bound(fs.daemon, fs.root) for _ in range(8)]
     threads = [
         threading.Thread(
-            target=lambda one=one: answers.append(one.write("notes", b"x", if_match=tag).status_code)
+            target=lambda one=one: answers.append(one.write(file, b"x", **condition).status_code)
         )
         for one in others
     ]
@@ -340,7 +353,7 @@ def _found(fs: Bound, **query: object) -> tuple[list[tuple[Any, ...]], str | Non
     return hits, result.get("truncated")
 
 
-def test_a_search_finds_names_and_lines_and_heeds_gitignore(searched: Bound) -> None:
+def test_a_search_finds_names_and_lines_and_respects_gitignore(searched: Bound) -> None:
     lines = [("a.py", 2), ("b.txt", 2), ("sub/deep/d.py", 1), ("sub/kept.log", 1)]
     assert _found(searched, text="needle") == (lines, None)
     assert _found(searched, glob="*.py") == (

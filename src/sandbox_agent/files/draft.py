@@ -9,8 +9,8 @@ import secrets
 import stat
 import threading
 
-from ..errors import PreconditionFailed
-from .entries import current_etag, etag
+from .condition import ALWAYS, Condition
+from .entries import etag
 from .roots import Place, Roots
 
 NEW_MODE = 0o666
@@ -69,7 +69,7 @@ class Draft:
             self.written += count
             view = view[count:]
 
-    def commit(self, *, if_match: str | None = None, mode: int | None = None, sync: bool = True) -> str:
+    def commit(self, *, condition: Condition = ALWAYS, mode: int | None = None, sync: bool = True) -> str:
         """Give the file its name, with the mode and owner of the one it replaces. Returns its tag."""
         self._dress(mode)
         if sync:
@@ -78,7 +78,7 @@ class Draft:
             self._temporary = self._named()
         folder = self._place.folder
         with _committing:
-            compare(self._place, if_match)
+            condition.check(self._place)
             os.rename(self._temporary, self._name, src_dir_fd=folder, dst_dir_fd=folder)
             self._temporary = None
             tag = etag(os.fstat(self.file))
@@ -108,16 +108,6 @@ class Draft:
         if self._temporary is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._temporary, dir_fd=self._place.folder)
-
-
-def compare(place: Place, if_match: str | None) -> None:
-    """Refuse if the file is no longer the one that the client saw."""
-    if if_match is None:
-        return
-    current = current_etag(place)
-    wanted = {tag.strip() for tag in if_match.split(",")}
-    if current is None or not ("*" in wanted or current in wanted):
-        raise PreconditionFailed(f"{place.path} has changed", path=place.path, etag=current)
 
 
 def sync_folder(folder: int) -> None:

@@ -93,7 +93,7 @@ def make_folder(roots: Roots, path: str) -> None:
         try:
             os.mkdir(place.name, dir_fd=place.folder)
         except FileExistsError:
-            # Created meanwhile, or not a folder.
+            # Created in the meantime, or not a folder.
             if not stat.S_ISDIR(place.status().st_mode):
                 raise FileExistsError(errno.EEXIST, "exists and is not a folder") from None
         sync_folder(place.folder)

@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 def range_of(header: str | None, size: int) -> Range | None:
-    """The range that a header requests; None for the whole file, also if it requests several ranges."""
+    """The range that a header requests; None for the whole file, even if it requests several ranges."""
     found = _RANGE.fullmatch(header.strip()) if header is not None else None
     if found is None or found.groups() == ("", ""):
         return None

@@ -1,7 +1,7 @@
 """The folders that file operations are confined to, and how paths are resolved.
 
 A path is walked from `/` one name at a time. Each folder is opened by descriptor without following links, a link is read and its
-target walked in turn, and `..` restarts the walk from `/`: so a name that is swapped meanwhile cannot lead anywhere unchecked. Every
+target walked in turn, and `..` restarts the walk from `/`: so a name that is swapped during the walk cannot lead anywhere unchecked. Every
 folder on the way is compared with the roots and the vault. The walk returns an open folder and a name in it, and every operation
 uses these, never the path again.
 """

@@ -38,7 +38,7 @@ def _walk(
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
-            continue  # removed meanwhile
+            continue  # removed in the meantime
         found = Found(prefix + name, folder, name, status)
         if skip is not None and skip(found):
             continue

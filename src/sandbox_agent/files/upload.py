@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-from .draft import Draft, compare
+from .condition import Condition
+from .draft import Draft
 from .problems import naming_path
 from .roots import Roots
 
@@ -12,14 +13,14 @@ from .roots import Roots
 class Upload:
     """Writes to the file that a path leads to. Close it, committed or not."""
 
-    def __init__(self, roots: Roots, path: str, if_match: str | None) -> None:
+    def __init__(self, roots: Roots, path: str, condition: Condition) -> None:
         self.path = path
-        self._if_match = if_match
-        self._place = roots.place(path, make_parents=if_match is None)
+        self._condition = condition
+        self._place = roots.place(path, make_parents=condition.if_match is None)
         try:
             with naming_path(path):
                 # Refuse early what would be refused at the end, before gigabytes are sent.
-                compare(self._place, if_match)
+                condition.check(self._place)
                 if self._place.name is None:
                     raise IsADirectoryError(errno.EISDIR, "is a folder")
                 self._draft = Draft(roots, self._place)
@@ -38,7 +39,7 @@ class Upload:
     def commit(self) -> str:
         """Make the file durable under its name. Returns its tag."""
         with naming_path(self.path):
-            return self._draft.commit(if_match=self._if_match)
+            return self._draft.commit(condition=self._condition)
 
     def close(self) -> None:
         self._draft.close()

@@ -63,12 +63,12 @@ class Watch:
     async def changes(self, run: Run, seconds: float) -> AsyncGenerator[FileChange | Lost | None, None]:
         """Every change, and None when there was none for `seconds`. `run` reads on a thread."""
         loop = asyncio.get_running_loop()
-        there_is_news = asyncio.Event()
+        has_changes = asyncio.Event()
 
         def wake() -> None:
             # Called again and again until they are read, which may take as long as a slow reader wants.
             loop.remove_reader(self._notices)
-            there_is_news.set()
+            has_changes.set()
 
         try:
             if not self._is_whole:
@@ -77,12 +77,12 @@ class Watch:
                 loop.add_reader(self._notices, wake)
                 try:
                     async with asyncio.timeout(seconds):
-                        await there_is_news.wait()
+                        await has_changes.wait()
                 except TimeoutError:
                     yield None
                     continue
                 await asyncio.sleep(GATHER_SECONDS)
-                there_is_news.clear()
+                has_changes.clear()
                 for change in await run(self._read):
                     yield change
         finally:

@@ -20,6 +20,7 @@ from ..errors import (
     Unavailable,
 )
 from ..files import entries, moving, packing, reading, removal
+from ..files.condition import Condition
 from ..files.roots import absolute
 from ..files.searching import Job
 from ..files.upload import Upload
@@ -96,6 +97,12 @@ class WriteFile(OnNode, frozen=True, rename="camel"):
     if_match: Annotated[
         str | None,
         Meta(description="Write only if the file still has this tag; `*` writes only if the file exists."),
+    ] = None
+    if_none_match: Annotated[
+        str | None,
+        Meta(
+            description="`*` writes only if there is no such file; a tag, only if the file no longer has it."
+        ),
     ] = None
 
 
@@ -338,13 +345,14 @@ async def _frames(daemon: Daemon, watched: Watch) -> AsyncGenerator[bytes | None
     ),
     words=("path",),
     body="stream",
-    headers={"if_match": "If-Match"},
+    headers={"if_match": "If-Match", "if_none_match": "If-None-Match"},
 )
 async def write(daemon: Daemon, request: WriteFile) -> FileWritten:
     """Write a file atomically. Creates missing directories, follows links and keeps the mode."""
     path = await _path(daemon, request.session_id, request.path)
     files = daemon.files
-    upload = await files.run(Upload, files.roots, path, request.if_match)
+    condition = Condition(request.if_match, request.if_none_match)
+    upload = await files.run(Upload, files.roots, path, condition)
     try:
         async for piece in _gathered(request.content):
             await files.run(upload.write, piece)
