@@ -47,7 +47,7 @@ async def answers(folder: Path, *requests: bytes) -> list[bytes]:
 @pytest.mark.parametrize(
     "line", [b"", b"nonsense", b'{"secret":"wrong","tool":"wait"}', b"[" * 5000, b"\xff"]
 )
-def test_a_stranger_gets_no_answer(tmp_path: Path, line: bytes) -> None:
+def test_an_unknown_caller_gets_no_answer(tmp_path: Path, line: bytes) -> None:
     assert asyncio.run(answers(tmp_path, line)) == [b""]
 
 

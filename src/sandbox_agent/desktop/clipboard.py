@@ -104,7 +104,7 @@ class Clipboard:
     def handle(self, event: bytes) -> None:
         kind = event[0] & 0x7F
         if kind == SELECTION_REQUEST:
-            self._hand_out(*struct.unpack_from("<6I", event, 4))
+            self._provide(*struct.unpack_from("<6I", event, 4))
         elif kind == SELECTION_CLEAR:
             self._held.pop(struct.unpack_from("<I", event, 12)[0], None)
         elif kind == SELECTION_NOTIFY:
@@ -117,7 +117,7 @@ class Clipboard:
         if not self._events.full():
             self._events.put_nowait(kind)
 
-    def _hand_out(
+    def _provide(
         self, time: int, owner: int, requestor: int, selection: int, target: int, property: int
     ) -> None:
         atoms = self._atoms

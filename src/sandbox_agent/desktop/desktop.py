@@ -76,9 +76,9 @@ class Desktop:
         self._error: DesktopError | None = None
         """Why the desktop ended unexpectedly, or did not start."""
         self._changing = asyncio.Lock()
-        self._guests = 0
+        self._agents = 0
         """Agents that have tools for it."""
-        self._is_for_guests = False
+        self._is_for_agents = False
         """Whether an agent's tool started it and nobody else has asked for it."""
         self.recordings = Recordings(folder / "recordings", processes, world)
         self.view = LiveView(processes)
@@ -146,7 +146,7 @@ class Desktop:
         recording_fps: int = DEFAULT_FPS,
     ) -> DesktopStatus:
         """Start the desktop. One that is already running stays as it is."""
-        self._is_for_guests = False
+        self._is_for_agents = False
         return await self._started(DisplaySpec(width, height, dpi, number), recording_fps)
 
     async def _started(self, spec: DisplaySpec, recording_fps: int = DEFAULT_FPS) -> DesktopStatus:
@@ -216,19 +216,19 @@ class Desktop:
 
     def enter(self) -> None:
         """An agent gets tools for it."""
-        self._guests += 1
+        self._agents += 1
 
     async def shown(self) -> Display:
         """The display for a tool; a desktop that does not run is started."""
         if self._running is None:
-            self._is_for_guests = True
+            self._is_for_agents = True
             await self._started(DisplaySpec(DEFAULT_WIDTH, DEFAULT_HEIGHT, DEFAULT_DPI, None))
         return self.display
 
     async def leave(self, launched: Collection[str]) -> None:
         """End what an agent launched, and the desktop too if only agents were using it."""
-        self._guests -= 1
-        if self._is_for_guests and not self._guests:
+        self._agents -= 1
+        if self._is_for_agents and not self._agents:
             await self.stop()
         else:
             await self._end_processes(launched)
@@ -279,7 +279,7 @@ class Desktop:
         except InvalidRequest as error:
             raise DesktopInvalidAction(error.detail, field="app") from error
         if self._running is None or self._running.display is not display:
-            # A stop that came meanwhile has not seen it.
+            # A stop that came in the meantime has not seen it.
             await _end(process)
             raise DesktopRuntimeInactive("the desktop was stopped before the program ran")
         return process

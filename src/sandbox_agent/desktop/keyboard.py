@@ -1,7 +1,8 @@
 """The keyboard: typing any text on any layout, and pressing keys.
 
 A character that no key has is put on a key that the layout leaves free. Programs learn of the change before they see the press, but
-look up the new symbol only when they handle it: a borrowed key keeps its symbol for a while after it was pressed.
+look up the new symbol only when they handle it. So the characters of a text are put on keys before the first of them is typed, and a
+borrowed key keeps its symbol for a while after it was pressed.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ LOCK_STATE = 0x0002
 GROUP_STATE = 0x6000
 BORROW_SECONDS = 0.5
 """How long a borrowed key keeps its symbol."""
-NEW_SYMBOL_SECONDS = 0.02
-"""How long programs get to read a changed layout."""
+NEW_SYMBOL_SECONDS = 0.1
+"""How long programs get to read a changed layout. On a busy machine, they are slow to notice."""
 MAX_KEYS = 8
 MAX_MS = 600_000
 SETTLE_EVERY = 32
@@ -48,6 +49,7 @@ class Keyboard:
         async with self._typing:
             await self._read_layout()
             caps = await self._stroke(CAPS_LOCK) if self._state & LOCK_STATE else None
+            await self._borrow_free_keys(symbols)
             self._tap(caps)
             for number, symbol in enumerate(symbols, 1):
                 self._tap(await self._stroke(symbol))
@@ -109,32 +111,54 @@ class Keyboard:
         return enumerate(self._layout, self._x.first_key)
 
     async def _stroke(self, symbol: int) -> Stroke:
+        return self._find(symbol) or Stroke(await self._borrow(symbol), False)
+
+    def _find(self, symbol: int) -> Stroke | None:
+        """How to type a character with the keys as they are."""
         # Another group of the layout than the first may be active: then only a borrowed key is certain.
-        for key, symbols in self._keys() if not self._state & GROUP_STATE else ():
+        is_first_group = not self._state & GROUP_STATE
+        for key, symbols in self._keys():
             if key in self._borrowed:
-                continue
-            if symbols[0] == symbol:
+                if symbols[0] == symbol:
+                    self._borrowed[key] = time.monotonic()
+                    return Stroke(key, False)
+            elif is_first_group and symbols[0] == symbol:
                 return Stroke(key, False)
-            if symbols[1] == symbol or symbols[:2] == (_lower(symbol), 0):
+            elif is_first_group and (symbols[1] == symbol or symbols[:2] == (_lower(symbol), 0)):
                 return Stroke(key, True)
-        return Stroke(await self._borrow(symbol), False)
+        return None
+
+    # -- borrowing keys -------------------------------------------------------------------------
+
+    async def _borrow_free_keys(self, symbols: list[int]) -> None:
+        """Change the layout once, before the first press, and not between presses, as far as there are free keys."""
+        missing = [symbol for symbol in dict.fromkeys(symbols) if self._find(symbol) is None]
+        pairs = list(zip(missing, reversed(self._free_keys()), strict=False))
+        for symbol, key in pairs:
+            self._map(key, symbol)
+        if pairs:
+            await self._let_programs_notice()
 
     async def _borrow(self, symbol: int) -> int:
-        for key, symbols in self._keys():
-            if key in self._borrowed and symbols[0] == symbol:
-                self._borrowed[key] = time.monotonic()
-                return key
         key = await self._free_key()
+        self._map(key, symbol)
+        await self._let_programs_notice()
+        return key
+
+    def _map(self, key: int, symbol: int) -> None:
         self._x.map_key(key, (symbol, symbol))
         self._layout[key - self._x.first_key] = (symbol, symbol)
         self._borrowed[key] = time.monotonic()
+
+    async def _let_programs_notice(self) -> None:
         await self._x.settle()
         await asyncio.sleep(NEW_SYMBOL_SECONDS)
-        return key
+
+    def _free_keys(self) -> list[int]:
+        return [key for key, symbols in self._keys() if not any(symbols)]
 
     async def _free_key(self) -> int:
-        free = [key for key, symbols in self._keys() if not any(symbols)]
-        if free:
+        if free := self._free_keys():
             return free[-1]
         if not self._borrowed:
             raise DesktopRuntimeFailed("the keyboard layout leaves no key free for this character")

@@ -28,7 +28,7 @@ REQUIREMENTS = (
     ),
     Requirement("xdg-open", ("xdg-open",), {"apt": "xdg-utils", "dnf": "xdg-utils", "apk": "xdg-utils"}),
 )
-BESIDE = {
+EXTRA_PACKAGES = {
     "apt": ("xkb-data", "fonts-dejavu-core", "xterm"),
     "dnf": ("xkeyboard-config", "dejavu-sans-fonts", "xterm"),
     "apk": ("xkeyboard-config", "font-dejavu", "xterm"),
@@ -64,7 +64,7 @@ def install_commands(manager: str) -> list[tuple[str, ...]]:
     if not packages:
         return []
     update = [UPDATE[manager]] if manager in UPDATE else []
-    return [*update, (*INSTALL[manager], *packages, *BESIDE[manager])]
+    return [*update, (*INSTALL[manager], *packages, *EXTRA_PACKAGES[manager])]
 
 
 INSTALL_COMMAND = "sandbox-agent install desktop --yes"

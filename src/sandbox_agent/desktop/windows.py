@@ -34,7 +34,7 @@ class Windows:
                 if await self._x.is_viewable(window):
                     found.append(await self._info(window, active))
             except XError:
-                continue  # it was closed meanwhile
+                continue  # it was closed in the meantime
         return tuple(found)
 
     async def focused(self) -> WindowInfo:

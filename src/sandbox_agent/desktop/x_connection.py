@@ -171,7 +171,7 @@ class XConnection:
     # -- windows and properties -----------------------------------------------------------------
 
     def create_window(self) -> int:
-        """An invisible window that hears when its properties change."""
+        """An invisible window that is notified when its properties change."""
         window = self.new_id()
         values = struct.pack("<II", EVENT_MASK_VALUE, PROPERTY_CHANGES)
         self.tell(1, 0, struct.pack("<IIhhHHHHI", window, self.root, 0, 0, 1, 1, 0, INPUT_ONLY, 0) + values)
