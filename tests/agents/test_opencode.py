@@ -43,7 +43,7 @@ from sandbox_agent.agents.opencode import OpenCode
 from sandbox_agent.agents.opencode.bootstrap import PARTS
 from sandbox_agent.agents.opencode.catch_up import RETRY_SECONDS
 from sandbox_agent.agents.opencode.conversation import OpenCodeConversation
-from sandbox_agent.agents.opencode.prompts import SECONDS_TO_TELL
+from sandbox_agent.agents.opencode.prompts import LATE_EVENTS_SECONDS
 from sandbox_agent.agents.opencode.requests import make_message_id
 from sandbox_agent.agents.opencode.wire import OpenCodeWire
 from sandbox_agent.agents.scribe import Ask, Rule, Scribe
@@ -625,7 +625,10 @@ def test_a_session_is_compacted_with_its_own_model() -> None:
     assert (summarize["path"], summarize["long"]) == ("/session/ses_aaaa/summarize?directory=/ws", True)
     assert summarize["body"] == {"providerID": "p", "modelID": "m"}
     session.respond(summarize, 200, True)
-    assert (ends(session), session.wire.notices[1:]) == ([], [Wait(session.conversation, SECONDS_TO_TELL)])
+    assert (ends(session), session.wire.notices[1:]) == (
+        [],
+        [Wait(session.conversation, LATE_EVENTS_SECONDS)],
+    )
     session.wire.waited(session.conversation)
     assert ends(session) == ["end_turn"]
 
@@ -645,6 +648,22 @@ def test_events_of_a_compaction_after_its_answer_belong_to_it() -> None:
     assert (ended.metadata.usage.input_tokens, ended.metadata.usage.cost_usd) == (9, 0.5)
     (item,) = (item for item in session.items() if item.kind == "status")
     assert item.content[1] == Json({"phase": "completed", "summary": "in short"})
+
+
+def test_a_summary_that_is_complete_at_first_sight_counts() -> None:
+    session = Session(settings=Settings("/ws", model="p/m"))
+    session.respond(call(session, "/compact"), 200, {"id": "ses_aaaa"})
+    session.event("message.updated", info={"id": "msg_u", "role": "user", "time": {"created": 0}})
+    session.part("compaction", "prt_c", "msg_u", auto=False)
+    session.assistant(summary=True, completed=True, finish="stop")
+    session.part("text", "prt_s", text="in short", time={"start": 1, "end": 2})
+    session.part("step-finish", "prt_f", tokens={"input": 9, "output": 3}, cost=0.5)
+    session.assistant(summary=True, completed=True, finish="stop")
+    session.event("session.compacted")
+    session.idle()
+    session.respond(session.take()[0], 200, True)
+    (ended,) = session.data(TurnEnded)
+    assert (ended.metadata.usage.input_tokens, ended.metadata.usage.cost_usd) == (9, 0.5)
 
 
 def test_a_session_without_a_turn_has_nothing_to_compact() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.titles import TELLING, mcp_tool, title_of
+from sandbox_agent.agents.titles import TITLE_FIELDS, mcp_tool, title_of
 from sandbox_agent.schema.items import ToolKind
 
 EVERYTHING = {
@@ -52,7 +52,7 @@ def test_without_a_descriptive_input_the_title_is_the_tools_name(input: Any, tit
 
 
 def test_every_kind_has_descriptive_inputs() -> None:
-    assert set(TELLING) == set(ToolKind.__args__)  # type: ignore[attr-defined]
+    assert set(TITLE_FIELDS) == set(ToolKind.__args__)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ DEADLINE = min(busy(60.0), 200.0)
 Data = TypeVar("Data")
 
 
-class NeverCame(AssertionError):
+class DidNotHappen(AssertionError):
     """An awaited event did not arrive."""
 
 
@@ -79,7 +79,7 @@ class DaemonProcess:
         address = self._address.get(timeout=DEADLINE)
         assert address, "the daemon did not start; its log says why"
         self.url = address
-        self.http = httpx2.Client(base_url=address, timeout=60)
+        self.http = httpx2.Client(base_url=address, timeout=60, verify=False)
 
     def _read_stderr(self) -> None:
         """Keep the daemon's output in a log beside its directory, and find its address in it."""
@@ -316,7 +316,7 @@ class Session:
 
         seen = self.wait(lambda event: matches(event) or ended(event), since=self._start_of(turn_id))
         if not matches(seen):
-            raise NeverCame(f"the turn ended without it: {_summary(self._events_of(turn_id))}")
+            raise DidNotHappen(f"the turn ended without it: {_summary(self._events_of(turn_id))}")
         return seen
 
     def _start_of(self, turn_id: str) -> int:
@@ -335,7 +335,7 @@ class Session:
                 return event
         stored = self.stored()
         shown = f"{len(self.events)} of {len(stored)} events were streamed"
-        raise NeverCame(f"not within {DEADLINE:g} s; {shown}: {_summary(stored)}")
+        raise DidNotHappen(f"not within {DEADLINE:g} s; {shown}: {_summary(stored)}")
 
     def _follow(self) -> Iterator[Event]:
         deadline = time.monotonic() + DEADLINE
@@ -477,7 +477,7 @@ class Fifo:
         text = b""
         while not text.endswith(b"\n"):
             if not select.select([self._fd], [], [], DEADLINE)[0]:
-                raise NeverCame("the command did not start")
+                raise DidNotHappen("the command did not start")
             text += os.read(self._fd, 4096)
         return text.decode().strip()
 

@@ -8,15 +8,14 @@ test the ten rules are checked on all events of its sessions. For a feature that
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.npm_packages import build_sdk
 
 from sandbox_agent.agents.base import Agent
 from sandbox_agent.schema.events import SessionStarted
@@ -31,22 +30,22 @@ from .gaps import Check, check_of
 from .live import REAL, SCENARIOS, Live
 from .tried import ACP_FLAGS, TRIED, cannot_run, chosen, installs
 
-ROOT = Path(__file__).parents[2]
-
 # -- selection --------------------------------------------------------------------------------
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "feature(feature): the feature that a live test tries")
+    config.addinivalue_line(
+        "markers",
+        "feature(feature, on_quick_agents=False): the feature that a live test tries, and whether on all quick agents",
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "agent" in metafunc.fixturenames:
-        feature = _feature_of(metafunc.definition)
-        assert feature is not None
-        metafunc.parametrize(
-            "agent", chosen(metafunc.config.getoption("--agent"), feature.name), indirect=True
-        )
+        mark = metafunc.definition.get_closest_marker("feature")
+        assert mark is not None
+        agents = chosen(metafunc.config.getoption("--agent"), mark.args[0].name, **mark.kwargs)
+        metafunc.parametrize("agent", agents, indirect=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -204,14 +203,10 @@ def live(
 
 
 @pytest.fixture(scope="session")
-def typescript() -> str:
+def typescript(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Node.js, with the TypeScript SDK built."""
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         pytest.skip("NO node AND npm ON THIS MACHINE: the TypeScript SDK is not tested")
-    cache = ROOT / ".cache"
-    cache.mkdir(exist_ok=True)
-    with (cache / "typescript.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(["make", "--no-print-directory", "sdk"], cwd=ROOT, check=True, capture_output=True)
+    build_sdk(tmp_path_factory)
     return node

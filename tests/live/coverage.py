@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct, field
+from tools.page import wrapped
 
 from .features import FEATURES
 from .tried import TRIED
@@ -21,11 +22,11 @@ BEGIN, END = "<!-- coverage:begin -->", "<!-- coverage:end -->"
 HEAD = """\
 ---
 title: "Compatibility"
-description: "What works with each agent, as the tests have shown it."
+description: "What works with each agent, according to the tests."
 ---
 
-What each agent can do through the daemon. Every cell is the outcome of a test that drives the real agent over HTTP on a
-scripted model (`tests/live`). `make live` writes this page; an ordinary run fails if its results differ.
+Every cell of this table is the result of a test that drives the real agent through the daemon's HTTP API, on a scripted
+model. [Testing](/contributing/testing) explains how to run these tests.
 """
 
 
@@ -90,7 +91,7 @@ def page(matrix: Matrix) -> str:
         # A gap that is no longer declared stays "no" until the feature has run.
         if matrix[agent].cells.get(name) == "no" and name in TRIED[agent].gaps
     ]
-    why = f"\n## What an agent cannot do, and why\n\n{''.join(gaps)}" if gaps else ""
+    why = f"\n## What an agent cannot do, and why\n\n{wrapped(''.join(gaps))}" if gaps else ""
     return f"{HEAD}\n{table(matrix)}{why}"
 
 

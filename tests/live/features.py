@@ -35,7 +35,7 @@ FEATURES = {
         Feature("permission_always", "Permission: always"),
         Feature("permission_reject", "Permission: reject"),
         Feature("rule_allow", "Rule: allow without asking"),
-        Feature("rule_deny", "Rule: deny with a reason, also in bypass"),
+        Feature("rule_deny", "Rule: deny with a reason, even in bypass"),
         Feature("rule_read", "Rule: deny reading a file"),
         Feature("question_answered", "Questions answered"),
         Feature("question_multi_select", "Question with several choices"),

@@ -321,7 +321,7 @@ def refuses_to_compact(live: Live) -> None:
     assert "compact" not in [command["name"] for command in session.call("GET", "/commands")["commands"]]
 
 
-def is_told_of_skills_in_its_first_message(live: Live) -> None:
+def gets_skills_in_its_first_message(live: Live) -> None:
     session = live.skilled_session()
     live.model.look_for("<skills>")
     mark = random_id("prompt")
@@ -348,7 +348,7 @@ def reports_its_spending_at_the_end(live: Live) -> None:
 WITHOUT: dict[str, Check] = {
     "rule_read": reads_what_a_rule_denies,
     "budget": reports_its_spending_at_the_end,
-    "skills": is_told_of_skills_in_its_first_message,
+    "skills": gets_skills_in_its_first_message,
     "prompt_template": offers_no_template_of_the_workspace,
     "compact": refuses_to_compact,
     "deltas": sends_whole_messages,

@@ -120,7 +120,7 @@ class Live:
         return session
 
     def skilled_session(self) -> Session:
-        """A session with a skill, of which the model should be told `SKILL_WORDS`."""
+        """A session with a skill, about which the model should get `SKILL_WORDS`."""
         name, description = SKILL_WORDS
         folder = self.workspace.with_name(f"{self.workspace.name}-skills") / name
         folder.mkdir(parents=True)
@@ -152,7 +152,11 @@ class Live:
 
     def failing(self, scenario: str) -> str:
         """A prompt whose answer fails."""
-        return self.say("late", scenario, "") if self.behaviour.fails_late else self.say(scenario, "", "")
+        return (
+            self.say("late", scenario, "")
+            if self.behaviour.answers_old_message
+            else self.say(scenario, "", "")
+        )
 
     def begin(self, session: Session, words: int) -> str:
         """Start a slow answer and return its turn once the agent works on it."""

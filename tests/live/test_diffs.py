@@ -74,15 +74,13 @@ KINDS = {
 }
 SAMPLE = ("crlf", "overwritten", "twice")
 
-file_change = pytest.mark.feature(FEATURES["file_change"])
 
-
-@file_change
+@pytest.mark.feature(FEATURES["file_change"], on_quick_agents=True)
 def test_patch_repeats_the_changes_of_a_session(live: Live) -> None:
     repeat(live, "acceptEdits", SAMPLE)
 
 
-@file_change
+@pytest.mark.feature(FEATURES["file_change"])
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypass"])
 def test_patch_repeats_every_kind_of_change(live: Live, mode: str) -> None:

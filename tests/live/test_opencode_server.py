@@ -165,7 +165,9 @@ def test_a_compaction_belongs_to_its_turn_and_can_be_cancelled(live: Live) -> No
     assert session.run(live.echo("five")).stop_reason == "end_turn"
 
 
-@pytest.mark.parametrize("words", ["Yes", "Name it hello.txt. SCENARIO:echo"])
+@pytest.mark.parametrize(
+    "words", ["Name it hello.txt. SCENARIO:echo", pytest.param("Yes", marks=pytest.mark.long)]
+)
 def test_any_answer_other_than_approve_rejects_a_plan_and_reaches_the_agent(live: Live, words: str) -> None:
     subprocess.run(["git", "init"], cwd=live.workspace, check=True, capture_output=True)
     session = live.session(permissionMode="plan")

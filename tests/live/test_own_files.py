@@ -50,12 +50,15 @@ COMPLETES = {"claude": (".claude/.claude.json",)}
 """Files that the agent completes when it starts for the very first time."""
 
 
-@pytest.fixture(params=list(OWN_FILES))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    agents = chosen(metafunc.config.getoption("--agent"), "text", on_quick_agents=True)
+    metafunc.parametrize("live", [name for name in OWN_FILES if name in agents], indirect=True)
+
+
+@pytest.fixture
 def live(request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[Live]:
     if REAL:
         pytest.skip("the user's real home is not for tests")
-    if request.param not in chosen(request.config.getoption("--agent"), "text"):
-        pytest.skip("--agent names others")
     if why := cannot_run(request.param):
         request.node.user_properties += [("agent", request.param), ("left_out", why)]
         pytest.skip("the agent is not installed")

@@ -176,4 +176,4 @@ def test_a_page_reads_back_as_its_matrix() -> None:
     }
     page = coverage.page(matrix)
     assert coverage.read(page) == matrix
-    assert f"- Amp, {FEATURES[gap].title}: {AGENTS['amp'].gaps[gap]}\n" in page
+    assert f"- Amp, {FEATURES[gap].title}: {AGENTS['amp'].gaps[gap]}\n" in page.replace("\n  ", " ")

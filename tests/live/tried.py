@@ -95,7 +95,7 @@ ACP_PROGRAMS = {
         msgspec.structs.replace(
             scripted(AGENTS["opencode"]), reports_arguments=False, reports_mcp=False, tells_reasons=False
         ),
-        frozenset({"text", "permission_once"}),
+        frozenset({"permission_once"}),
     ),
 }
 
@@ -122,19 +122,20 @@ TRIED: dict[str, Agent] = {**{name: AGENTS[name] for name in REGISTERED}, **_acp
 CHOICES = {**{name: (name,) for name in TRIED}, "acp": tuple(ACP_PROGRAMS), "all": tuple(TRIED)}
 """The values that `--agent` accepts."""
 
-ON_EVERY_AGENT = frozenset(
-    {
-        *("text", "tools", "file_change", "permission_once", "question_answered", "cancel_stream"),
-        *("daemon_killed", "terminate"),
-    }
-)
-"""The features that `make test` tests on all registered agents. It tests every other on one that has it, if any has."""
+ON_EVERY_AGENT = frozenset({"text", "permission_once", "question_answered", "cancel_stream"})
+"""The features that `make test` tests on all registered agents. It tests every other on one that has it."""
+ON_QUICK_AGENTS = frozenset({"daemon_killed", "terminate"})
+"""The features that need processes of their own, which `make test` tests on the agents that start quickly."""
+SLOW_TO_START = frozenset({"amp", "opencode"})
+"""Starting one of these takes seconds of a core."""
 
 
-def chosen(choices: Iterable[str] | None, feature: str) -> list[str]:
-    """The agents to test a feature on: those that `--agent` names, else a sample."""
+def chosen(choices: Iterable[str] | None, feature: str, on_quick_agents: bool = False) -> list[str]:
+    """The agents to test a feature on: those that `--agent` names, else a sample, or all that start quickly."""
     if choices is None:
-        return [name for name in TRIED if _is_sampled(name, feature)]
+        return [
+            name for name in TRIED if (_is_quick(name) if on_quick_agents else _is_sampled(name, feature))
+        ]
     named = {name for choice in choices for name in CHOICES[choice]}
     return [name for name in TRIED if name in named]
 
@@ -147,11 +148,18 @@ def representatives(choices: Iterable[str] | None, names: Sequence[str]) -> list
 def _is_sampled(name: str, feature: str) -> bool:
     if name in ACP_PROGRAMS:
         return feature in ACP_PROGRAMS[name].sample
+    if feature in ON_QUICK_AGENTS:
+        return _is_quick(name)
     if feature in ON_EVERY_AGENT:
         return True
-    # A different one for each feature, so that every agent is tested for some of them.
+    # A different one for each feature, so that all that start quickly are tested for some of them.
     able = [each for each in REGISTERED if feature not in AGENTS[each].gaps] or REGISTERED
+    able = [each for each in able if _is_quick(each)] or able
     return name == able[list(FEATURES).index(feature) % len(able)]
+
+
+def _is_quick(name: str) -> bool:
+    return name not in ACP_PROGRAMS and name not in SLOW_TO_START
 
 
 def installs(name: str) -> tuple[str, ...]:

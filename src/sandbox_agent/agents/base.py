@@ -30,9 +30,9 @@ from ..schema.world import World
 from .credentials import Sources
 from .failures import Failure
 from .frames import InFrame, OutFrame, native_of
-from .halves import without_halves
 from .plain_asks import plain_ask
 from .scribe import Ask, Frame, Scribe
+from .surrogates import without_surrogates
 
 logger = logging.getLogger("sandbox_agent.agents")
 
@@ -287,7 +287,7 @@ class Wire(ABC):
 
     def receive(self, frame: InFrame) -> None:
         """Feed a frame; invalid input becomes `agent.unparsed` and the conversation continues."""
-        frame = without_halves(frame)
+        frame = without_surrogates(frame)
         self.frame.bytes = frame if type(frame) is bytes else native_of(frame)
         try:
             self.feed(frame)

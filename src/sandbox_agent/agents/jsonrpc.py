@@ -171,7 +171,7 @@ class Rpc(Generic[Purpose, Incoming]):
         agent waits for an answer.
         """
         if len(self.open_requests) >= MAX_WAITING:
-            self.refuse(call.id, "too many requests wait for an answer")
+            self.refuse(call.id, "too many requests are waiting for an answer")
             return
         try:
             put(call)

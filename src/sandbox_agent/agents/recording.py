@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from .halves import replace_halves
+from .surrogates import replace_surrogates
 
 
 class Line(Struct, frozen=True):
@@ -30,4 +30,4 @@ _line = msgspec.json.Decoder(Line)
 
 
 def decode_line(text: bytes) -> Line:
-    return _line.decode(replace_halves(text))
+    return _line.decode(replace_surrogates(text))

@@ -54,11 +54,11 @@ class Scripted(Struct, frozen=True):
     reports_mcp: bool = False
     """It reports whether it is connected to an MCP server."""
     tells_reasons: bool = True
-    """Its model is told why a request was rejected."""
-    fails_late: bool = False
-    """A resumed process begins with the message that failed, until it has read the new one. If the model
-    fails at once, as none does over a network, that may be too late, and the new turn fails because of the
-    old message.
+    """Its model gets the reason why a request was rejected."""
+    answers_old_message: bool = False
+    """After a turn that failed or was cancelled, the resumed process begins with the old message, until it has
+    read the new one: the new turn may start with part of the old answer. If the model fails at once, as none
+    does over a network, the new turn may fail because of the old message.
     """
 
 

@@ -10,17 +10,17 @@ _COMMANDS = ("command", "cmd")
 _PATHS = ("file_path", "filePath", "filepath", "notebook_path", "path", "uri")
 _PATTERNS = ("pattern", "filePattern", "query", "objective")
 _PAGES = ("url",)
-_ERRANDS = ("description", "prompt")
+_TASKS = ("description", "prompt")
 
-TELLING: dict[ToolKind, tuple[str, ...]] = {
-    "command": (*_COMMANDS, *_ERRANDS),
+TITLE_FIELDS: dict[ToolKind, tuple[str, ...]] = {
+    "command": (*_COMMANDS, *_TASKS),
     "edit": _PATHS,
     "read": _PATHS,
     "search": (*_PATTERNS, *_PATHS, *_PAGES),
     "fetch": (*_PAGES, *_PATTERNS),
     "mcp": (),
-    "task": _ERRANDS,
-    "other": (*_COMMANDS, *_PATHS, *_PATTERNS, *_PAGES, *_ERRANDS),
+    "task": _TASKS,
+    "other": (*_COMMANDS, *_PATHS, *_PATTERNS, *_PAGES, *_TASKS),
 }
 """Names of inputs that describe a call of each kind, the most descriptive first; most agents use the same
 names.
@@ -30,7 +30,7 @@ names.
 def title_of(name: str, input: Any, kind: ToolKind = "other") -> str:
     """The first descriptive input that is present (a command, a path, a query), else the tool's name."""
     if isinstance(input, dict):
-        for key in TELLING[kind]:
+        for key in TITLE_FIELDS[kind]:
             match input.get(key):
                 case str(value) if value.strip():
                     return value

@@ -651,7 +651,9 @@ def show_usage(turn: Turn) -> None:
     )
 
 
-@keyword("spend [CALLS] [CENTS] [late]", "model calls (5) that cost this much each (1), told after each one")
+@keyword(
+    "spend [CALLS] [CENTS] [late]", "model calls (5) that cost this much each (1), reported after each one"
+)
 def spend(turn: Turn) -> None:
     calls, cents = number(turn, 0, 5), number(turn, 1, 1)
     is_late = turn.arguments[2:] == ["late"]

@@ -465,9 +465,9 @@ class SharedStoreContract(ABC):
         assert one.answer_of(id) == CommandState(is_taken=True, owner_lives=False)
 
 
-def _until(is_so: Callable[[], bool]) -> None:
+def _until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS
-    while not is_so():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

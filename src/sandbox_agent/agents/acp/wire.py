@@ -324,7 +324,7 @@ class AcpWire(Wire):
                 over = msgspec.json.decode(result, type=PromptOver)
             except (msgspec.ValidationError, RecursionError):
                 self._finish_turn(
-                    conversation, RpcError("the agent ended the turn with a reason of its own"), result
+                    conversation, RpcError("the agent ended the turn with an unknown stop reason"), result
                 )
                 raise
             stop_reason = STOP_REASONS.get(over.stop_reason, "end_turn")

@@ -84,8 +84,9 @@ class Amp(Agent):
         "later ones. Only the modes of the installed build are accepted.",
         "Permissions, including `bypass`, are written to a settings file for the session, which all builds read; later builds have no flag "
         "for it. A workspace's `.amp/settings.json` overrides that file and can allow what Amp would otherwise ask about.",
-        "If a turn fails, its message stays unanswered in the thread, and a process that resumes the thread works on it until it has read "
-        "the new message. If it fails again before that, the new message goes to another process.",
+        "If a turn fails or is cancelled, its message stays unanswered in the thread, and a process that resumes the thread works on it "
+        "until it has read the new message. The new turn may then start with part of an answer to the old message, which is also in its "
+        "usage. If the process fails before it has read the new message, the message goes to another process.",
         "Amp does not say why its model stopped early: text that breaks off in mid-sentence is reported as `max_tokens`, anything else as "
         "`refusal`.",
         "Login: set `AMP_API_KEY`, or run `amp login` first. Later builds that find neither open a browser and wait; "

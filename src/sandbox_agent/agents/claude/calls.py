@@ -76,7 +76,7 @@ class Calls:
     def result(self, owner: str | None, block: AnyToolResult, details: Raw) -> None:
         call = self._calls.get(block.tool_use_id) or Call(block.tool_use_id, "unknown", "")
         if self._scribe.call_item(call.key) is None:
-            self._conversation.turns.wake_up(owner)
+            self._conversation.turns.begin_unprompted(owner)
             parent = self.parent(owner)
             self._scribe.end_call(
                 call.key, "unknown", "{}", parent=parent, outlives_turn=owner is not None, source="daemon"
@@ -96,7 +96,7 @@ class Calls:
         failed = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
         self.parent(owner)
         if self._scribe.call_item(self.key(id)) is None:
-            self._conversation.turns.wake_up(None)
+            self._conversation.turns.begin_unprompted(None)
         self._scribe.result(self.key(id), arguments_of(content), failed=failed)
 
     def parent(self, owner: str | None) -> str | None:
@@ -106,7 +106,7 @@ class Calls:
         key = self.key(owner)
         if (item := self._scribe.call_item(key)) is not None:
             return item
-        self._conversation.turns.wake_up(None)
+        self._conversation.turns.begin_unprompted(None)
         return self._scribe.end_call(key, "Agent", "{}", kind="task", source="daemon")
 
     def key(self, id: str) -> str:

@@ -15,7 +15,7 @@ from .turns import Turns
 
 LEAVING_PLAN = "The agent is ready to leave plan mode."
 
-SOMEBODY_ELSE = {"human", "channel", "peer"}
+OTHER_SENDERS = {"human", "channel", "peer"}
 """Origins of a user message that a person or another program sent, rather than the `claude` program."""
 
 
@@ -53,8 +53,8 @@ class ClaudeConversation(Conversation):
                 self.calls.result(owner, block, frame.tool_use_result)
         if not text or owner is not None:
             return  # a sub-agent's prompt is already in the arguments of its call
-        if frame.origin and frame.origin.kind in SOMEBODY_ELSE and not frame.isSynthetic:
-            self.turns.wake_up(None)
+        if frame.origin and frame.origin.kind in OTHER_SENDERS and not frame.isSynthetic:
+            self.turns.begin_unprompted(None)
             self.scribe.user_message(text, native_id=frame.uuid, source="agent")
         else:
             self.scribe.status("injected", {"text": text})
@@ -65,7 +65,7 @@ class ClaudeConversation(Conversation):
         if request_id in self.requests:
             return  # repeated: not a new request
         if request.agent_id is None:
-            self.turns.wake_up(None)
+            self.turns.begin_unprompted(None)
         call = self.calls.key(request.tool_use_id) if request.tool_use_id else None
         match request.tool_name:
             case "AskUserQuestion":

@@ -77,7 +77,7 @@ class Messages:
         owner = frame.parent_tool_use_id
         match events.decode(frame.event):
             case MessageStart(head):
-                self._conversation.turns.wake_up(owner)
+                self._conversation.turns.begin_unprompted(owner)
                 self._begin_message(owner, head.id)
                 if owner is None:
                     self._conversation.turns.context = Context(head.model)
@@ -110,7 +110,7 @@ class Messages:
             if text:
                 self._scribe.system(text, parent=self._calls.parent(owner))
         else:
-            self._conversation.turns.wake_up(owner)
+            self._conversation.turns.begin_unprompted(owner)
             message = self._message(owner, frame.message.id)
             if message.id != frame.message.id:
                 message = self._begin_message(owner, frame.message.id)
@@ -140,7 +140,7 @@ class Messages:
         return self._messages.get(owner) or self._begin_message(owner, id or "")
 
     def _start_block(self, owner: str | None, message: Message, index: int, raw: Raw) -> None:
-        self._conversation.turns.wake_up(owner)
+        self._conversation.turns.begin_unprompted(owner)
         match blocks.decode(raw):
             case TextBlock(text):
                 self._stream_text(owner, message, index, "text", text)
@@ -171,7 +171,7 @@ class Messages:
             part = message.parts[index] = Part(self._calls.fresh(f"{message.id}:{index}"), kind)
         if not text or part.kind != kind or part.done:
             return
-        self._conversation.turns.wake_up(owner)
+        self._conversation.turns.begin_unprompted(owner)
         item = self._scribe.text(
             part.key,
             text,

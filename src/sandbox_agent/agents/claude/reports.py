@@ -69,7 +69,7 @@ class Reports:
             case Status():
                 self._status(message, frame)
             case StateChanged("idle"):
-                self._conversation.turns.fall_asleep()
+                self._conversation.turns.end_unprompted()
             case StateChanged():
                 pass
             case TitleChanged(title):
@@ -102,7 +102,7 @@ class Reports:
 
     def _init(self, init: Init) -> None:
         self._conversation.native_id = init.session_id
-        self._conversation.turns.wake_up(None)
+        self._conversation.turns.begin_unprompted(None)
         facts = Facts(
             init.model,
             init.permissionMode,

@@ -37,11 +37,11 @@ class Turns:
         self._own_turn: Turn | None = None
 
     @property
-    def woke_up(self) -> bool:
+    def is_unprompted(self) -> bool:
         """The open turn is one that Claude began by itself."""
         return self._own_turn is not None and self._own_turn is self._scribe.turn
 
-    def wake_up(self, owner: str | None) -> None:
+    def begin_unprompted(self, owner: str | None) -> None:
         """Claude begins a turn by itself: a background task ended, or a timer fired. Sub-agents have no
         turns.
         """
@@ -49,9 +49,9 @@ class Turns:
             self._scribe.start_turn(source="agent")
             self._own_turn = self._scribe.turn
 
-    def fall_asleep(self) -> None:
+    def end_unprompted(self) -> None:
         """A turn of Claude's own that produced nothing: no result will follow."""
-        if self.woke_up:
+        if self.is_unprompted:
             self.end("end_turn", self._carried)
 
     def result(self, result: Result) -> bool:
@@ -89,7 +89,7 @@ class Turns:
         waiting = (
             self.awaiting.isdisjoint(result.user_message_uuids) if self.awaiting else result.queued_turn_count
         )
-        return by_itself and bool(waiting) and not self.woke_up
+        return by_itself and bool(waiting) and not self.is_unprompted
 
     def lifecycle(self, uuid: str, state: str) -> None:
         """The state of a prompt changed. One that is removed from Claude's queue before it began gets no

@@ -280,7 +280,7 @@ class ClaudeWire(Wire):
 
     def _asked_by_claude(self, conversation: ClaudeConversation, id: str, request: Raw) -> None:
         if len(conversation.requests) >= MAX_WAITING:
-            self._refuse(id, "too many requests wait for an answer")
+            self._refuse(id, "too many requests are waiting for an answer")
             return
         try:
             self._put(conversation, id, request)

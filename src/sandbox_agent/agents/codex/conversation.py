@@ -34,7 +34,7 @@ class CodexConversation(Conversation):
         self.agents: dict[str, Thread] = {}
         self.model: str | None = None
         """The model that codex chose, if the settings name none."""
-        self.went_on = False
+        self.is_continued = False
         """The thread has a history that this process did not see: it was resumed or forked."""
         self.sent_settings: Settings | None = None
         """The settings codex works with; None if we do not know them all."""

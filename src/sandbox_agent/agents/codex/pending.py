@@ -71,7 +71,7 @@ class Pending:
             asked.thread.scribe.withdraw(key, "agent", "the agent withdrew its request", source="agent")
 
     def drop(self, thread: Thread) -> None:
-        """The turn is over, so its requests are rejected; a sub-agent that still waits is told so."""
+        """The turn is over, so its requests are rejected; a sub-agent that still waits gets the rejection."""
         for key, asked in list(self._rpc.open_requests.items()):
             if asked.thread is thread:
                 self.withdraw(key)

@@ -244,7 +244,7 @@ class Thread:
             self.conversation.context = Usage(
                 context_tokens=usage.last.total_tokens or None, context_window=usage.model_context_window
             )
-        if before is None and (self.conversation.went_on or self._reverted):
+        if before is None and (self.conversation.is_continued or self._reverted):
             if turn_id not in self.turn_ids or self.items.compacting:
                 return  # a resumed thread repeats its last counts, and so does a compaction before it begins
             before = minus(usage.total, usage.last)

@@ -380,7 +380,7 @@ class CodexWire(Wire):
             return
         answer = msgspec.json.decode(result, type=ThreadOpened)
         thread = Thread(answer.thread.id, conversation)
-        conversation.went_on = opening.resumes or answer.thread.forked_from_id is not None
+        conversation.is_continued = opening.resumes or answer.thread.forked_from_id is not None
         conversation.opened(thread, answer)
         # A new thread uses the settings it was opened with, except the collaboration mode, which only a turn
         # can set.

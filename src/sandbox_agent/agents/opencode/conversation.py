@@ -105,7 +105,7 @@ class OpenCodeConversation(Conversation):
         self.created = 0.0
         self.waiting_mcp = 0
         """MCP servers that must be added before the conversation is ready."""
-        self.unruled = 0
+        self.unconfirmed_rules = 0
         """Rule changes that the server has not confirmed."""
         self.unsent: list[tuple[PendingPrompt, PromptBody | Prompt]] = []
         """Prompts and commands that wait for them."""

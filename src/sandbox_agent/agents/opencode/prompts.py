@@ -17,7 +17,7 @@ from .permissions import denials, session_rules
 from .requests import agent_of, failure_in, is_user_message, make_message_id, prompt_model, prompt_parts
 from .threads import Threads
 
-SECONDS_TO_TELL = 20.0
+LATE_EVENTS_SECONDS = 20.0
 """How long the events of a compaction may arrive after its answer. On a busy machine they are seconds late."""
 
 
@@ -59,11 +59,11 @@ class Prompts:
 
     def send(self, conversation: OpenCodeConversation) -> None:
         """Send the prompts that wait, once nothing holds them back."""
-        if conversation.unsent and not conversation.unruled:
+        if conversation.unsent and not conversation.unconfirmed_rules:
             self._bootstrap.when_done(conversation.directory, lambda: self._send(conversation))
 
     def _send(self, conversation: OpenCodeConversation) -> None:
-        if conversation.unruled:
+        if conversation.unconfirmed_rules:
             return
         for pending, body in conversation.unsent:
             if isinstance(body, PromptBody):
@@ -108,7 +108,7 @@ class Prompts:
             if status == 200 or conversation.cancelling or conversation.turn.failures:
                 conversation.finish(pending)
                 if conversation.scribe.turn is not None:
-                    self._wire.notices.append(Wait(conversation, SECONDS_TO_TELL))
+                    self._wire.notices.append(Wait(conversation, LATE_EVENTS_SECONDS))
             else:
                 conversation.refuse(pending, failure_in(status, body))
 
@@ -167,13 +167,13 @@ class Rules:
         """Add rules to a session's: the last match wins. No prompt is sent before they are in force."""
 
         def patched(status: int, body: Raw) -> None:
-            conversation.unruled -= 1
+            conversation.unconfirmed_rules -= 1
             if status == 200:
                 self._prompts.send(conversation)
             else:
                 self._prompts.refuse(conversation, status, body)
 
-        conversation.unruled += 1
+        conversation.unconfirmed_rules += 1
         path = path_of(conversation, f"/session/{conversation.native_id}")
         self._asking.ask("PATCH", path, {"permission": rules}, patched)
 

@@ -70,15 +70,16 @@ _DECISIONS: dict[str, PermissionStatus] = {
 
 
 class SeenMessage(Struct):
-    """What we need to know of a message to translate its parts."""
+    """What we need to know about a message to translate its parts."""
 
     role: str
     past: bool = False
     """Its turn is over, or the server replays history: its parts produce no events."""
     ours: bool | None = None
     """For a user message: whether it is our prompt; None until a part shows it."""
-    created: float = 0
     fresh: bool = True
+    compacts: bool = False
+    """For a user message: whether it asks for a compaction, which a summary answers."""
     summary: bool = False
     text_item: str | None = None
     """Its last text, which its calls belong to."""
@@ -239,7 +240,7 @@ class Thread:
         completed = info.time.completed is not None
         message = self._messages.get(info.id)
         if message is None:
-            # A message that is complete at first sight is history copied by a fork, or was aborted at once.
+            # A message that is complete when it first appears is history copied by a fork, or was aborted at once.
             past = completed and not self._answers_us(info)
             message = self._remember(info.id, SeenMessage("assistant", past=past, summary=info.summary))
             if not past:
@@ -263,7 +264,9 @@ class Thread:
 
     def _answers_us(self, info: AssistantMessage) -> bool:
         prompt = self._messages.get(info.parentID)
-        return prompt is not None and prompt.ours is True and prompt.fresh and not prompt.past
+        if prompt is None or prompt.past or not prompt.fresh:
+            return False
+        return prompt.ours is True or prompt.compacts
 
     def _flush_typed(self, event: AnyEvent) -> None:
         """Write a user message that is not ours once its last part is there."""
@@ -301,6 +304,7 @@ class Thread:
         match part:
             case CompactionPart(id=part_id, auto=auto, overflow=overflow):
                 message.ours = False
+                message.compacts = True
                 if part_id not in self._noted:
                     self._noted.add(part_id)
                     self.conversation.turn.overflow = None
@@ -308,7 +312,7 @@ class Thread:
             case TextPart(is_injected=True, text=text):
                 unnamed = any(pending.message_id is None for pending in self.conversation.pending_prompts)
                 if message.ours is None and not unnamed:
-                    # Nothing of this message was typed: the agent's program sends it to its model.
+                    # No part of this message was typed: the agent's program sends it to its model.
                     message.ours = True
                     self.scribe.status("injected", {"text": text}, native_id=part.messageID)
             case TextPart(text=text) | SubtaskPart(prompt=text):

@@ -208,7 +208,7 @@ class PiConversation(Conversation):
 
     # -- messages
 
-    def hear_message(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
+    def handle_message(self, frame: pi.MessageStart | pi.MessageUpdate | pi.MessageEnd) -> None:
         match frame:
             case pi.MessageUpdate(update):
                 self._update(update)

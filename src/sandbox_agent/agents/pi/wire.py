@@ -195,7 +195,7 @@ class PiWire(Wire):
             case pi.Response():
                 self._response(conversation, message)
             case pi.MessageStart() | pi.MessageUpdate() | pi.MessageEnd():
-                conversation.hear_message(message)
+                conversation.handle_message(message)
             case pi.ToolStart() | pi.ToolUpdate() | pi.ToolEnd():
                 conversation.tool(message)
             case pi.Dialog():

@@ -88,18 +88,18 @@ Requested = PermissionRequested | QuestionRequested | ToolRequest
 
 
 class Pending(Struct, frozen=True):
-    """A permission, a question or a call of a client's tool that waits for its answer, under a key of the one who asked."""
+    """A permission, a question or a call to a client's tool that waits for its answer, under the asker's key."""
 
     id: str
     key: str
     requested: Requested
     ask: Ask | None = None
     item_id: str = ""
-    """The status item of a call of a client's tool."""
+    """The status item of a call to a client's tool."""
 
 
 class ToolAsked(Struct, frozen=True):
-    """A note for the session: a call of a client's tool waits."""
+    """A note for the session: a call to a client's tool waits."""
 
     request: ToolRequest
 

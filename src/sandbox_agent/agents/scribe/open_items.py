@@ -21,7 +21,7 @@ from ...schema.items import (
 from .pen import DeltaTemplate
 
 CLIENT_KINDS = frozenset(("mcp", "other"))
-"""Kinds that a call of a client's tool may have: not every agent says that a tool is an MCP server's."""
+"""Kinds that a call to a client's tool may have: not every agent says that a tool is an MCP server's."""
 
 
 class OpenText:

@@ -1,4 +1,4 @@
-"""Permissions, questions and calls of a client's tools: each is resolved exactly once."""
+"""Permissions, questions and calls to a client's tools: each is resolved exactly once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Requests:
         self.waited = Waited()
         """Time spent waiting for people in this turn. Also never changed in place."""
         self._unannounced: dict[str, tuple[str, Any]] = {}
-        """Calls of a client's tools that the agent has not announced yet: key -> name and arguments."""
+        """Calls to a client's tools that the agent has not announced yet: key -> name and arguments."""
         self._pen = pen
         self._calls = calls
         calls.on_complete = self._announced
@@ -133,7 +133,7 @@ class Requests:
         return True
 
     def withdraw(self, key: str, by: DecidedBy, why: str, *, source: Source = "daemon") -> bool:
-        """There will be no answer: the permission or question is rejected, the call of a client's tool fails."""
+        """There will be no answer: the permission or question is rejected, the call to a client's tool fails."""
         return (
             self.decide(key, "reject", by, why, source=source)
             or self.answer(key, None, by, why, source=source)
@@ -144,7 +144,7 @@ class Requests:
         for key in (*self.pending, *self._unannounced):
             self.withdraw(key, "daemon", why)
 
-    # -- calls of a client's tools ------------------------------------------------------------------
+    # -- calls to a client's tools ------------------------------------------------------------------
 
     def tool(self, key: str, name: str, arguments: Any) -> None:
         """The agent calls a client's tool. Written once the agent has announced the call, so that both have the same id."""
@@ -166,7 +166,7 @@ class Requests:
                 self._request_tool(key, ToolRequest(id or self._pen.make_id("call"), name, arguments))
 
     def end_tool(self, key: str, outcome: ToolOutcome, by: DecidedBy) -> bool:
-        """A call of a client's tool has its outcome; False if it does not wait (any more)."""
+        """A call to a client's tool has its outcome; False if it does not wait (any more)."""
         if self._unannounced.pop(key, None) is not None:
             self._pen.note(ToolDone(key, None, outcome))
             return True

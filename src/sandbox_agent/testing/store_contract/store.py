@@ -96,7 +96,7 @@ class StoreContract(EventsContract, SessionsContract, LedgerContract):
 
         with pytest.raises(RuntimeError):
             store.write(broken())
-        # Another session comes first now: nothing of the failed one may be mistaken for it.
+        # Another session comes first now: no part of the failed one may be mistaken for it.
         store.write([SaveSession(record("b"))])
         store.write(filled("a", 2))
         assert contents_of(store, "b") == (record("b"), *NOTHING[1:])

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from sandbox_agent.agents import TRANSLATORS
 from sandbox_agent.agents.frames import DelegateAsk, HttpReply, InFrame, Lost, ServerEvent
-from sandbox_agent.agents.halves import without_halves
+from sandbox_agent.agents.surrogates import without_surrogates
 from sandbox_agent.schema.events import decode_event
 from sandbox_agent.session.player import translate
 from sandbox_agent.testing.rules import violations
@@ -31,7 +31,7 @@ TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
     ],
 )
 def test_half_a_character_is_replaced_and_a_whole_one_kept(native: bytes, text: str) -> None:
-    mended = without_halves(native)
+    mended = without_surrogates(native)
     assert isinstance(mended, bytes)
     assert msgspec.json.decode(mended) == text
 
@@ -46,7 +46,7 @@ def test_half_a_character_is_replaced_and_a_whole_one_kept(native: bytes, text: 
     ],
 )
 def test_output_is_mended_and_a_delegates_request_is_not(frame: InFrame, mended: InFrame) -> None:
-    assert without_halves(frame) == mended
+    assert without_surrogates(frame) == mended
 
 
 @pytest.mark.parametrize("agent", ["amp", "claude", "codex", "opencode", "pi"])
