@@ -80,7 +80,7 @@ BY_HAND = {
 }
 """Operations that a session handle has under other names: `prompt()` and `events()`."""
 
-NOT_PARAMETERS = {"last_event_id", "follow", "if_none_match", "if_range"}
+NOT_PARAMETERS = {"last_event_id", "follow", "if_range"}
 """Fields that are not parameters: set by a stream, replaced by a separate method, or for caches."""
 
 ALWAYS_PAGED = {"fs.entries": ("EntryPage", "limit", "1000")}
@@ -297,13 +297,18 @@ def _body(op: Operation, parameters: list[Parameter]) -> tuple[str, str]:
     return _spelled(op.response), f"await self._client.ask({request}, {_spelled(op.response)})"
 
 
+def _is_parameter(op: Operation, field: str) -> bool:
+    is_for_caches = field == "if_none_match" and op.method == "GET"
+    return field not in NOT_PARAMETERS and not is_for_caches
+
+
 def _request(op: Operation) -> str:
     path = re.sub(r"{(\w+)}", r"{segment(\1)}", op.path)
     words = [repr(op.method), f'f"{path}"' if op.path_fields else f'"{path}"']
-    asked = tuple(name for name in op.query_fields if name not in NOT_PARAMETERS)
+    asked = tuple(name for name in op.query_fields if _is_parameter(op, name))
     words += [f"query={_fields(op, asked)}"] if asked else []
     headers = {
-        GENERATED.get(name, name): header for name, header in op.headers.items() if name not in NOT_PARAMETERS
+        GENERATED.get(name, name): header for name, header in op.headers.items() if _is_parameter(op, name)
     }
     if op.body == "bytes":
         headers["content_type"] = "Content-Type"
@@ -370,7 +375,7 @@ def _parameters(op: Operation) -> Iterator[Parameter]:
     hints = typing.get_type_hints(op.request)
     found = []
     for field in msgspec.structs.fields(op.request):
-        if field.name in NOT_PARAMETERS:
+        if not _is_parameter(op, field.name):
             continue
         type, default = _type(hints[field.name]), None
         if not field.required:

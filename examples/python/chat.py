@@ -2,7 +2,7 @@
 
 import sys
 
-from sandbox_agent import PermissionRequested, QuestionRequested, SandboxAgent, TurnFailed
+from sandbox_agent import PermissionRequested, QuestionRequested, SandboxAgent, SandboxAgentError, TurnFailed
 
 
 def ask(text: str) -> str:
@@ -21,12 +21,22 @@ def answer(request: QuestionRequested) -> str | None:
     return ask(f"\n{request.prompt} {list(request.options)} ") or None
 
 
-with SandboxAgent.start(on_permission=permit, on_question=answer) as client:
-    session = client.sessions.create(agent=sys.argv[1] if len(sys.argv) > 1 else "mock")
-    while message := ask("> "):
-        try:
-            for piece in session.prompt(message).text():
-                print(piece, end="", flush=True)
-        except TurnFailed as failed:
-            print(f"\n{failed.message}", end="")
+def chat(agent: str) -> None:
+    with SandboxAgent.start(on_permission=permit, on_question=answer) as client:
+        session = client.sessions.create(agent=agent)
+        while message := ask("> "):
+            try:
+                for piece in session.prompt(message).text():
+                    print(piece, end="", flush=True)
+            except TurnFailed as failed:
+                print(f"\n{failed.message}", end="")
+            print()
+
+
+if __name__ == "__main__":
+    try:
+        chat(sys.argv[1] if len(sys.argv) > 1 else "mock")
+    except SandboxAgentError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
         print()

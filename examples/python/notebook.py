@@ -9,7 +9,7 @@ await client.close()                                    # optional: the daemon s
 import asyncio
 import sys
 
-from sandbox_agent import AsyncSandboxAgent, AsyncSession, PermissionRequested, Transcript
+from sandbox_agent import AsyncSandboxAgent, AsyncSession, PermissionRequested, SandboxAgentError, Transcript
 
 
 async def allow_edits(request: PermissionRequested) -> bool:
@@ -37,4 +37,7 @@ async def main(agent: str = "mock", *prompts: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except SandboxAgentError as error:
+        sys.exit(str(error))

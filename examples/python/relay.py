@@ -8,14 +8,13 @@ import argparse
 import asyncio
 import sys
 from contextlib import suppress
-from typing import Literal
 
 import msgspec
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
-from sandbox_agent import AsyncSandboxAgent, AsyncSession, SandboxAgentError
+from sandbox_agent import AsyncSandboxAgent, AsyncSession, Reply, SandboxAgentError
 
 
 class PageMessage(msgspec.Struct, forbid_unknown_fields=True):
@@ -23,7 +22,7 @@ class PageMessage(msgspec.Struct, forbid_unknown_fields=True):
 
     prompt: str | None = None
     permission: str | None = None
-    reply: Literal["once", "always", "reject"] = "reject"
+    reply: Reply = "reject"
     question: str | None = None
     answers: list[list[str]] | None = None
 

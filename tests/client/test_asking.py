@@ -1,4 +1,4 @@
-"""What callbacks may return, and what they are told when it is something else."""
+"""What callbacks may return, and the error for anything else."""
 
 from __future__ import annotations
 
@@ -62,3 +62,10 @@ def test_a_callback_may_be_a_coroutine_function_or_not() -> None:
 
     assert asyncio.run(both()) == ["once", "once"]
     assert [awaited_here(later()), awaited_here("once")] == ["once", "once"]
+
+
+def test_the_blocking_client_takes_coroutine_functions_in_a_notebook_too() -> None:
+    async def cell() -> object:
+        return awaited_here(later())
+
+    assert asyncio.run(cell()) == "once"

@@ -1,4 +1,4 @@
-"""A program that uses the SDK wrongly is told what to do."""
+"""A program that uses the SDK wrongly gets an error that says what to do."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_is_awaited_can_be_a_task_or_wait_in_a_group() -> None:
     in_loop(use)
 
 
-def test_the_asynchronous_client_wants_async_with_and_async_for() -> None:
+def test_the_asynchronous_client_requires_async_with_and_async_for() -> None:
     async def use(client: Any) -> None:
         with pytest.raises(TypeError, match="write `async with`"):
             client.__enter__()
@@ -58,7 +58,7 @@ def test_the_asynchronous_client_wants_async_with_and_async_for() -> None:
     in_loop(use)
 
 
-def test_the_blocking_client_wants_neither() -> None:
+def test_the_blocking_client_requires_neither() -> None:
     client: Any = SandboxAgent.connect(ANYWHERE)
     turn = client.session("s").prompt("hello")
 

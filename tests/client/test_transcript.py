@@ -55,7 +55,7 @@ def test_a_call_of_an_old_log_has_its_name_as_its_title() -> None:
     assert (tool.kind, tool.title) == ("other", "bash")
 
 
-def test_nothing_of_any_recording_is_lost() -> None:
+def test_no_part_of_any_recording_is_lost() -> None:
     """Every text, result, change and error of the events is in the transcript."""
     for path in ALL:
         for events in by_session(read(path)):

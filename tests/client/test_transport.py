@@ -255,6 +255,23 @@ def test_an_event_of_a_newer_daemon_is_unknown_and_can_be_passed_on_as_it_came()
         }
 
 
+def test_a_turn_that_ends_in_a_way_of_a_newer_daemon_has_ended() -> None:
+    started = frame(2, "turn.started", {"turn_id": "turn_1", "phase": "started"})
+    error = frame(3, "error", {"message": "the moon is full", "code": "moon_phase"})
+    metadata = {"stop_reason": "asleep", "duration_ms": 1}
+    ended = frame(4, "turn.ended", {"turn_id": "turn_1", "metadata": metadata, "phase": "ended"})
+    with server(stream(started, error, ended)) as (endpoint, _), connect(endpoint) as client:
+        result = client.session("s").prompt("hello").result()
+    assert (result.stop_reason, result.errors[0].message) == ("asleep", "the moon is full")
+
+
+def test_a_turn_whose_session_ends_in_a_way_of_a_newer_daemon_has_ended_too() -> None:
+    started = frame(2, "turn.started", {"turn_id": "turn_1", "phase": "started"})
+    ended = frame(3, "session.ended", {"reason": "retired", "terminated_by": "daemon"})
+    with server(stream(started, ended)) as (endpoint, _), connect(endpoint) as client:
+        assert numbers(list(client.session("s").prompt("hello"))) == [2, 3]
+
+
 # -- problems -----------------------------------------------------------------------------------
 
 
@@ -361,6 +378,19 @@ def test_a_prompt_too() -> None:
         pytest.raises(DaemonUnreachable, match="daemon start"),
     ):
         client.session("s").prompt("hello").result()
+
+
+def test_a_connection_that_no_daemon_could_accept_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with server(LOST) as (endpoint, _):
+        secure = endpoint.replace("http:", "https:")
+        unknown = "http://no-such-host.invalid:1"
+        for wrong, why in ((secure, "SSL"), (unknown, "[Nn]ame")):
+            with (
+                SandboxAgent.connect(wrong, "T") as client,
+                pytest.raises(DaemonUnreachable, match=rf"^cannot connect to {wrong}: .*{why}"),
+            ):
+                client.agents.list()
 
 
 def test_a_wrong_token_is_refused_with_where_to_set_it() -> None:

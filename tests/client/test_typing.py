@@ -40,7 +40,7 @@ WRONG_LINES = [number for number, line in enumerate(WRONG.split("\n"), 1) if "  
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """Programs somewhere else, as a user has them: nothing of our own settings applies."""
+    """Programs outside the checkout, as a user has them: none of our own settings apply."""
     for example in EXAMPLES:
         shutil.copy(example, tmp_path)
     for number, snippet in enumerate(page.programs("http://127.0.0.1:1", "T")):

@@ -63,6 +63,15 @@ def test_without_arguments_and_input_it_exits_cleanly(
     run(name, folder=tmp_path, environ=environ)
 
 
+@pytest.mark.parametrize("name", ["approve.py", "chat.py", "ci.py", "notebook.py", "tools.py"])
+def test_an_agent_that_does_not_exist_is_reported_without_a_traceback(
+    name: str, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    errors = run(name, "nobody", folder=tmp_path, environ=environ, code=1)
+    assert "nobody" in errors
+    assert "Traceback" not in errors
+
+
 def test_approve_lets_a_harmless_command_pass(tmp_path: Path, environ: dict[str, str]) -> None:
     output = run("approve.py", "mock", "permission hi", folder=tmp_path, environ=environ)
     assert output == 'accept     echo hi\ncompleted  bash {"command":"echo hi"}\nThe command said: hi\n'

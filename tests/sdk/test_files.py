@@ -57,6 +57,8 @@ def test_a_pipe_is_sent_to_its_end(endpoint: str, tmp_path: Path) -> None:
             await client.fs.write(str(tmp_path / "file"), io.BytesIO(b"again"), if_match=tag)
             with pytest.raises(PreconditionFailed):
                 await client.fs.write(str(tmp_path / "file"), b"too late", if_match=tag)
+            with pytest.raises(PreconditionFailed):
+                await client.fs.write(str(tmp_path / "file"), b"exists", if_none_match="*")
 
     asyncio.run(program())
     assert (tmp_path / "file").read_bytes() == b"again"

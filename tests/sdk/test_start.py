@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -112,3 +113,14 @@ async def types_of_a_turn(folder: Path) -> list[str]:
 def test_the_asynchronous_client_starts_one_too(tmp_path: Path) -> None:
     seen = asyncio.run(types_of_a_turn(tmp_path / "data"))
     assert (seen[0], seen[-1]) == ("turn.started", "turn.ended")
+
+
+def test_a_start_that_is_interrupted_leaves_no_daemon_behind(tmp_path: Path) -> None:
+    async def start() -> str:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0), AsyncSandboxAgent.start(data_dir=tmp_path):
+                raise AssertionError("it has started")
+        async with AsyncSandboxAgent.start(data_dir=tmp_path) as client:
+            return (await client.system.health()).status
+
+    assert asyncio.run(start()) == "ok"

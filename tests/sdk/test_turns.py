@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +15,11 @@ from tests.busy import busy
 
 from sandbox_agent import (
     AnswerNeeded,
+    AsyncSandboxAgent,
     Conflict,
     Decision,
     Event,
+    FunctionTool,
     PermissionRequested,
     SandboxAgent,
     Session,
@@ -181,6 +185,56 @@ def test_a_time_limit_holds_while_the_daemon_is_away(mortal: Daemon) -> None:
         with pytest.raises(TurnTimeout, match="could not be cancelled: no daemon at"):
             turn.result()
         assert time.monotonic() - began < busy(20)
+
+
+async def never(_: PermissionRequested) -> bool:
+    await asyncio.Event().wait()
+    return True
+
+
+def test_a_time_limit_holds_while_a_callback_waits(session: Session, endpoint: str) -> None:
+    async def ask() -> None:
+        async with AsyncSandboxAgent.connect(endpoint, TOKEN) as client:
+            await client.session(session.id).prompt("permission x", timeout=0.5, on_permission=never)
+
+    with pytest.raises(TurnTimeout):
+        asyncio.run(ask())
+    assert session.get().state == "idle"
+    with pytest.raises(TurnTimeout):
+        session.prompt("permission x", timeout=0.5, on_permission=never).result()
+    assert session.get().state == "idle"
+
+
+def test_a_time_limit_holds_while_a_tool_runs(endpoint: str) -> None:
+    release = threading.Event()
+
+    async def call() -> str:
+        async with AsyncSandboxAgent.connect(endpoint, TOKEN) as client:
+            session = await client.sessions.create(agent="mock", tools=[FunctionTool("dig", dig)])
+            try:
+                await session.prompt("call dig", timeout=0.5)
+            except TurnTimeout:
+                return (await session.get()).state
+            finally:
+                release.set()
+        raise AssertionError("the tool has ended before the turn")
+
+    def dig(_: object) -> str:
+        release.wait(30)
+        return "deep"
+
+    assert asyncio.run(call()) == "idle"
+
+
+def test_an_answer_that_comes_after_the_time_limit_is_not_given(session: Session) -> None:
+    def too_late(_: PermissionRequested) -> bool:
+        threading.Event().wait(0.6)
+        return True
+
+    turn = session.prompt("permission x", timeout=0.5, on_permission=too_late)
+    with pytest.raises(TurnTimeout):
+        turn.result()
+    assert [event.data.status for event in turn if event.type == "permission.resolved"] == ["reject"]
 
 
 def test_a_request_answered_in_the_loop_does_not_raise(session: Session) -> None:

@@ -6,7 +6,6 @@ set that is a failure.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.daemons import Daemon, running
+from tests.npm_packages import build_sdk
 
 import sandbox_agent
 from sandbox_agent.errors import ERRORS
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(SECONDS + 20)  # a busy machine compiles slowly
 
 
 @pytest.fixture(scope="session")
-def node() -> str:
+def node(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of Node.js, with the SDK and its tests compiled in strict mode."""
     found = shutil.which("node")
     if found is None or shutil.which("npm") is None:
@@ -39,13 +39,7 @@ def node() -> str:
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    # Workers of a parallel run come here at once; the first one does it.
-    cache = ROOT / ".cache"
-    cache.mkdir(exist_ok=True)
-    with (cache / "typescript.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        run("make", "--no-print-directory", "sdk", cwd=ROOT)
-        run("npm", "run", "--silent", "build:test")
+    build_sdk(tmp_path_factory)
     return found
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision, Reply
 from ..schema.tools import ToolRequest
+from .waiting import in_own_loop, is_in_loop
+from .waits import DeadlinePassed
 
 Request: TypeAlias = PermissionRequested | QuestionRequested | ToolRequest
 """A request that an agent waits for."""
@@ -64,15 +67,41 @@ _WRONG_ANSWER = (
 )
 
 
-async def awaited(value: object) -> object:
-    """The result of a callback, whether it is a coroutine function or not."""
-    return await value if inspect.isawaitable(value) else value
+async def awaited(value: object, until: float | None = None) -> object:
+    """The result of a callback, whether it is a coroutine function or not.
+
+    - `until`: When to raise `DeadlinePassed` instead, on the monotonic clock. What is not a coroutine cannot be interrupted.
+    """
+    if inspect.isawaitable(value):
+        value = await value if until is None else await _awaited_before(until, value)
+    return _in_time(value, until)
 
 
-def awaited_here(value: object) -> object:
+def awaited_here(value: object, until: float | None = None) -> object:
     """The same for the blocking client: a coroutine runs in its own event loop."""
     if not inspect.isawaitable(value):
-        return value
+        return _in_time(value, until)
     import asyncio  # slow to import, and rarely needed here
 
-    return asyncio.run(awaited(value))
+    if is_in_loop():
+        return in_own_loop(awaited(value, until))
+    return asyncio.run(awaited(value, until))
+
+
+def _in_time(value: object, until: float | None) -> object:
+    if until is not None and time.monotonic() >= until:
+        raise DeadlinePassed
+    return value
+
+
+async def _awaited_before(until: float, value: Awaitable[object]) -> object:
+    import asyncio
+
+    limit = asyncio.timeout(until - time.monotonic())
+    try:
+        async with limit:
+            return await value
+    except TimeoutError:
+        if limit.expired():
+            raise DeadlinePassed from None
+        raise  # of the callback itself

@@ -50,7 +50,7 @@ class Child:
             stderr=log,
             start_new_session=True,  # Ctrl-C must not reach it
         )
-        # Also if this program exits normally without closing its client.
+        # Even if this program exits normally without closing its client.
         self._end = weakref.finalize(self, _end, self.process, self._log, os.getpid())
 
     def address(self) -> Address | None:

@@ -137,3 +137,20 @@ def decode_event(body: bytes | str) -> Event:
     is_known = isinstance(event.data, events.EVENT_TYPES.get(event.type, ()))
     kind = ENVELOPES[event.type] if is_known else UnknownEvent
     return kind(*msgspec.structs.astuple(event))
+
+
+def ended_turn(event: Event) -> str | None:
+    """The turn that the event ends, if any. A newer daemon may end one in a way that this version cannot decode."""
+    match event:
+        case TurnEndedEnvelope():
+            return event.data.turn_id
+        case UnknownEvent(named="turn.ended", data={"turn_id": str() as turn_id}):
+            return turn_id
+    return None
+
+
+def ends_session(event: Event) -> bool:
+    match event:
+        case SessionEndedEnvelope() | UnknownEvent(named="session.ended"):
+            return True
+    return False

@@ -176,6 +176,16 @@ def unreadable(endpoint: str, version: str | None, reason: Exception) -> ClientE
     )
 
 
+def why_unconnected(error: BaseException | None) -> str | None:
+    """Why a connection cannot be made even if a daemon is running: the host's name, or TLS. None for other reasons."""
+    import socket
+    import ssl  # both are loaded with the HTTP client
+
+    while error is not None and not isinstance(error, socket.gaierror | ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return str(error) if error is not None else None
+
+
 def is_refused_for_now(error: SandboxAgentError) -> bool:
     """The daemon did nothing and asks to retry: it is busy, stopping, or its disk is full."""
     return isinstance(error, RateLimited) or error.problem().get("status") == 503

@@ -1,4 +1,4 @@
-"""The functions that answer calls of a session's tools, and how their results are sent."""
+"""The functions that answer calls to a session's tools, and how their results are sent."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -88,7 +89,7 @@ class Transcript:
         """Pending requests by id."""
         self.questions: dict[str, QuestionRequested] = {}
         self.tool_requests: dict[str, ToolRequest] = {}
-        """Calls of a client's tools that wait for an answer, by id."""
+        """Pending calls to a client's tools, by id."""
         self.usage = Usage()
         """The sum over all ended turns."""
         self.turn_id: str | None = None
@@ -152,6 +153,16 @@ class Transcript:
                 self.usage += metadata.usage or Usage()
             case SessionEnded() as ended:
                 self.ended = ended
+            case dict(data):
+                self._add_unknown(_type_of(event), data)
+
+    def _add_unknown(self, type: str, data: dict[str, Any]) -> None:
+        """What matters most of an event that this version cannot decode: a newer daemon may add stop reasons and codes."""
+        match type, data:
+            case "turn.ended", {"metadata": {"stop_reason": str() as stop_reason}}:
+                self.stop_reason = cast(StopReason, stop_reason)
+            case "error", {"message": str() as message}:
+                self.errors.append(ErrorEvent(message, data.get("code"), data.get("details")))
 
     def _begin(self, item: Item) -> None:
         if request := tool_request_in(item):
@@ -212,3 +223,7 @@ class Transcript:
     def _is_call(self, item_id: str | None) -> bool:
         """The parent is a call if a sub-agent wrote the item; otherwise it is the message that the item belongs to."""
         return item_id in self._calls
+
+
+def _type_of(event: AnyEvent) -> str:
+    return event.named if isinstance(event, UnknownEvent) else event.type

@@ -38,6 +38,17 @@ def in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
+def is_in_loop() -> bool:
+    """Whether this thread runs an event loop, as in a notebook."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 @cache
 def _own_loop() -> AbstractEventLoop:
     """One loop for all clients, because a provider's connections belong to the loop that they were opened in."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.tools import ToolRequest
-from .asking import Request
 from .failures import AnswerNeeded, TurnTimeout
 from .transcript import Transcript
+
+if TYPE_CHECKING:
+    from .asking import Request
 
 ANSWER_SECONDS = 60.0
 TIMER_SECONDS = 0.005
@@ -54,9 +57,14 @@ class Waits:
             self._asked[_id_of(request)] = (request, self._clock() + self._answer_timeout)
 
     def look(self, transcript: Transcript) -> None:
-        """Drop requests that were answered meanwhile."""
+        """Drop requests that were answered in the meantime."""
         pending = {*transcript.permissions, *transcript.questions, *transcript.tool_requests}
         self._asked = {name: asked for name, asked in self._asked.items() if name in pending}
+
+    @property
+    def end(self) -> float | None:
+        """The deadline of the turn."""
+        return self._end
 
     def until(self) -> float | None:
         """The deadline of the next read."""
@@ -94,7 +102,7 @@ class Waits:
                 wanted, group = f"the result of your tool `{request.name}`", "tool_calls"
                 remedy = "give its function to client.session(id, tools=[...])"
         return (
-            f"the agent waits for {wanted}, and no one answered within {self._answer_timeout} seconds: "
+            f"the agent is waiting for {wanted}, and no one answered within {self._answer_timeout} seconds: "
             f"{remedy}, answer with session.{group}.reply(), "
             "or let it wait for another client with answer_timeout=None"
         )

@@ -73,8 +73,8 @@ class AsyncSandboxAgent(AsyncOperations):
     ) -> Self:
         """A client of a running daemon. Sends nothing yet.
 
-        - `base_url`, `token`: If absent, SANDBOX_AGENT_ENDPOINT and SANDBOX_AGENT_TOKEN, then the daemon that
-          `sandbox-agent daemon start` started here, then http://127.0.0.1:2468.
+        - `base_url`, `token`: If absent, SANDBOX_AGENT_ENDPOINT and SANDBOX_AGENT_TOKEN, then the running daemon
+          of the default data directory, then http://127.0.0.1:2468.
         - `timeout`: Seconds that a request may take; unlimited if absent, because an install or an agent may take long.
         - `http`: Your own HTTP client, for proxies, certificates and the like. It is not closed with this one.
         - `retry`: How long to retry when the daemon is unreachable or busy.
@@ -137,7 +137,12 @@ class AsyncSandboxAgent(AsyncOperations):
         )
 
     async def __aenter__(self) -> Self:
-        await self.transport.address()
+        try:
+            await self.transport.address()
+        except BaseException:
+            # A block that is not entered is not left either: a daemon whose start was interrupted would keep its data directory.
+            await self.close()
+            raise
         return self
 
     async def __aexit__(
@@ -192,7 +197,7 @@ class AsyncSandboxAgent(AsyncOperations):
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> ProcessRun:
-        """Run a program on the daemon's machine, and wait for its end: `client.exec("git", "status").stdout`.
+        """Run a program on the daemon's machine, and wait until it exits: `client.exec("git", "status").stdout`.
 
         - `timeout`: Seconds after which it is killed, with everything it started; 30 if absent.
         """

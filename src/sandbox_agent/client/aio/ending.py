@@ -8,8 +8,8 @@ import msgspec
 
 from ...errors import NotFound
 from ...schema.answers import EventPage, SentMessage
-from ...schema.events import TurnEnded
 from ..call import Call, call, segment, session_path
+from ..events import ended_turn
 from ..pages import decoded
 from ..retry import Retry
 from ..transcript import Transcript
@@ -51,7 +51,7 @@ async def _has_ended(session: AsyncSession, turn_id: str, offset: int) -> bool:
     while has_more:
         page = await _ask(session, call("GET", path, query={"offset": offset, "limit": 1000}), EventPage)
         events, has_more = decoded(page)
-        if any(isinstance(event.data, TurnEnded) and event.data.turn_id == turn_id for event in events):
+        if any(ended_turn(event) == turn_id for event in events):
             return True
         offset = events[-1].sequence if events else offset
     return False

@@ -221,8 +221,9 @@ class AsyncSessions(AsyncGuard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `agent`: Agent to run, e.g. `claude`.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_version`: Version of the agent to run.
@@ -233,10 +234,11 @@ class AsyncSessions(AsyncGuard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
-        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
+        - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
+          apply.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
-        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
-        - `node`: Node that runs the session (default: the one that is asked).
+        - `tool_timeout_ms`: How long a call to such a tool waits for an answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that receives the request).
         - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
@@ -295,8 +297,9 @@ class AsyncSessions(AsyncGuard):
 
         - `agent`: Agent to run, e.g. `claude`.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_version`: Version of the agent to run.
@@ -307,10 +310,11 @@ class AsyncSessions(AsyncGuard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
-        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
+        - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
+          apply.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
-        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
-        - `node`: Node that runs the session (default: the one that is asked).
+        - `tool_timeout_ms`: How long a call to such a tool waits for an answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that receives the request).
         - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
@@ -381,8 +385,9 @@ class AsyncSessions(AsyncGuard):
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `policy`: Replaces the session's rules.
         - `limits`: Limits to change; null removes one, the others stay.
 
@@ -435,9 +440,9 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
-        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
-          it lacks the last turns.
-        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
+        - `resume`: `carried`: continue from the conversation stored in the log, even if it lacks the last
+          turns.
+        - `client_id`: Your own id for the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -652,9 +657,9 @@ class AsyncSessions(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
-        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
-          it lacks the last turns.
-        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
+        - `resume`: `carried`: continue from the conversation stored in the log, even if it lacks the last
+          turns.
+        - `client_id`: Your own id for the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -790,16 +795,16 @@ class AsyncPolicy(AsyncGuard):
     ) -> PolicyVerdict:
         """Show what would happen to an agent's request, and which rule decides. Nothing is run.
 
-        An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks
-        for.
+        Rules do not stop an agent that does not ask: docs/permissions.mdx says what each agent asks for.
 
         - `agent`: Agent that would make the request, e.g. `claude`.
         - `input`: Input of the tool as JSON, or just its command, file or URL as text.
-        - `tool`: The agent's name of the tool, e.g. `Bash`.
-        - `kind`: What the tool does, if you do not name one.
+        - `tool`: The agent's name for the tool, e.g. `Bash`.
+        - `kind`: What the tool does, if `tool` is not given.
         - `directory`: Directory of the session (default: the daemon's).
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `policy`: Rules of the session, after the operator's.
 
         Raises `InvalidRequest`, `UnsupportedAgent`.
@@ -823,13 +828,13 @@ class AsyncPolicy(AsyncGuard):
 
 
 class AsyncToolCalls(AsyncGuard):
-    """List and answer calls of a client's tools."""
+    """List and answer calls to a client's tools."""
 
     def __init__(self, client: AsyncSandboxAgent) -> None:
         self._client = client
 
     async def list(self, session_id: str) -> ToolCallList:
-        """List calls of the client's tools that wait for an answer.
+        """List pending calls to the client's tools.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -961,7 +966,7 @@ class AsyncChanges(AsyncGuard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `paths`: Files to revert, as listed by `changes`; or use `all`.
         - `all`: Revert every changed file.
-        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
+        - `etags`: Tags from `changes`, by path. If a file has another tag by now, the request is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -999,7 +1004,7 @@ class AsyncConfig(AsyncGuard):
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
@@ -1046,9 +1051,9 @@ class AsyncConfig(AsyncGuard):
         - `env_headers`: Headers whose values are in variables.
         - `bearer_token_env_var`: Variable with the token for the header `Authorization`.
         - `enabled`: `false` leaves the server out.
-        - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
+        - `timeout_ms`: How long a tool call may take, if the agent lets clients choose it.
         - `oauth`: Not supported: send a token in a header.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1080,7 +1085,7 @@ class AsyncConfig(AsyncGuard):
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
@@ -1094,11 +1099,11 @@ class AsyncConfig(AsyncGuard):
         )
 
     async def get_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> SkillsConfig:
-        """Show an entry of the skills of a directory.
+        """Show one entry of a directory's skills.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
@@ -1122,7 +1127,7 @@ class AsyncConfig(AsyncGuard):
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
         - `sources`: Where the skills come from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1140,7 +1145,7 @@ class AsyncConfig(AsyncGuard):
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
@@ -1175,7 +1180,7 @@ class AsyncFs(AsyncGuard):
         - `session_id`: Session whose directory relative paths start from.
         - `limit`: Entries per page. Without it, the response is a list of all entries.
         - `cursor`: `nextCursor` of the previous page.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1194,7 +1199,7 @@ class AsyncFs(AsyncGuard):
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1211,7 +1216,7 @@ class AsyncFs(AsyncGuard):
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `range`: Part of the file, e.g. `bytes=0-99`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`, `Conflict`.
@@ -1242,7 +1247,7 @@ class AsyncFs(AsyncGuard):
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
         - `format`: Format of the archive.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1282,7 +1287,7 @@ class AsyncFs(AsyncGuard):
         - `ignored`: Include files ignored by .gitignore.
         - `limit`: Maximum number of matches to return.
         - `timeout_ms`: Time limit in milliseconds.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1317,7 +1322,7 @@ class AsyncFs(AsyncGuard):
 
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1330,6 +1335,7 @@ class AsyncFs(AsyncGuard):
         *,
         session_id: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         node: str | None = None,
     ) -> FileWritten:
         """Write a file atomically. Creates missing directories, follows links and keeps the mode.
@@ -1339,7 +1345,9 @@ class AsyncFs(AsyncGuard):
         - `content`: Content of the file; on the command line, the path of a local file.
         - `session_id`: Session whose directory relative paths start from.
         - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `if_none_match`: `*` writes only if there is no such file; a tag, only if the file no longer has
+          it.
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`, `Conflict`.
@@ -1350,7 +1358,11 @@ class AsyncFs(AsyncGuard):
                 "/v1/fs/file",
                 query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
-                headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
+                headers={
+                    "If-Match": if_match,
+                    "If-None-Match": if_none_match,
+                    "Content-Type": "application/octet-stream",
+                },
             ),
             FileWritten,
         )
@@ -1364,7 +1376,7 @@ class AsyncFs(AsyncGuard):
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `recursive`: Also delete a directory that is not empty.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1384,7 +1396,7 @@ class AsyncFs(AsyncGuard):
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1408,7 +1420,7 @@ class AsyncFs(AsyncGuard):
         - `target`: New path. Missing directories are created.
         - `overwrite`: Replace an existing target.
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1438,7 +1450,7 @@ class AsyncFs(AsyncGuard):
         - `content`: A tar archive; on the command line, the path of a local file.
         - `path`: Directory to unpack into; created if it does not exist.
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`,
         `Conflict`.
@@ -1467,7 +1479,7 @@ class AsyncProcesses(AsyncGuard):
         """List running and ended processes.
 
         - `owner`: Only processes of this owner.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `InvalidRequest`, `Conflict`.
         """
@@ -1502,7 +1514,7 @@ class AsyncProcesses(AsyncGuard):
         - `rows`: Rows of the terminal.
         - `interactive`: Mark the process as interactive; it accepts input either way.
         - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1538,7 +1550,7 @@ class AsyncProcesses(AsyncGuard):
         max_output_bytes: int | None = None,
         node: str | None = None,
     ) -> ProcessRun:
-        """Run a program to its end and return its output.
+        """Run a program to completion and return its output.
 
         Its input is empty. At the time limit it is killed, with everything it started.
 
@@ -1548,7 +1560,7 @@ class AsyncProcesses(AsyncGuard):
         - `env`: Environment variables in addition to the daemon's.
         - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
         - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1573,7 +1585,7 @@ class AsyncProcesses(AsyncGuard):
     async def config(self, *, node: str | None = None) -> ProcessConfig:
         """Show the limits of processes.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -1600,7 +1612,7 @@ class AsyncProcesses(AsyncGuard):
         - `max_output_bytes`: Bytes of each stream that `run` keeps.
         - `max_log_bytes_per_process`: Bytes of output kept for each process; the oldest are dropped.
         - `max_input_bytes_per_request`: Bytes that one request may write to a process.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`, `Conflict`.
         """
@@ -1625,7 +1637,7 @@ class AsyncProcesses(AsyncGuard):
         """Show a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1637,7 +1649,7 @@ class AsyncProcesses(AsyncGuard):
         """Delete an ended process and its output.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -1652,7 +1664,7 @@ class AsyncProcesses(AsyncGuard):
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1670,7 +1682,7 @@ class AsyncProcesses(AsyncGuard):
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1699,7 +1711,7 @@ class AsyncProcesses(AsyncGuard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1730,7 +1742,7 @@ class AsyncProcesses(AsyncGuard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1751,7 +1763,7 @@ class AsyncProcesses(AsyncGuard):
         - `data`: Data to write.
         - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
         - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1772,7 +1784,7 @@ class AsyncProcesses(AsyncGuard):
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1792,7 +1804,7 @@ class AsyncProcesses(AsyncGuard):
         The recent output is sent first. Several clients may watch and type at once.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1834,7 +1846,7 @@ class AsyncDesktop(AsyncGuard):
     async def status(self, *, node: str | None = None) -> DesktopStatus:
         """Show the desktop's state: what is missing, what runs, and why it stopped.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -1861,13 +1873,13 @@ class AsyncDesktop(AsyncGuard):
         - `height`: Height in pixels (default 800).
         - `dpi`: Dots per inch (default 96).
         - `display_num`: Display number (default: a free one).
-        - `recording_fps`: Frames per second of recordings that name none (default 15).
+        - `recording_fps`: Frames per second of recordings that do not set their own (default 15).
         - `state_dir`: Has no effect: files are in the data directory.
         - `stream_frame_rate`: Has no effect: it is for WebRTC.
         - `stream_video_codec`: Has no effect: it is for WebRTC.
         - `stream_audio_codec`: Has no effect: it is for WebRTC.
         - `webrtc_port_range`: Has no effect: it is for WebRTC.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -1897,7 +1909,7 @@ class AsyncDesktop(AsyncGuard):
     async def stop(self, *, node: str | None = None) -> DesktopStatus:
         """Stop the desktop and every program that was started on it.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Unavailable`, `Conflict`.
         """
@@ -1906,7 +1918,7 @@ class AsyncDesktop(AsyncGuard):
     async def info(self, *, node: str | None = None) -> DisplayInfo:
         """Show the display and its size.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -1929,7 +1941,7 @@ class AsyncDesktop(AsyncGuard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -1971,7 +1983,7 @@ class AsyncDesktop(AsyncGuard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -1997,7 +2009,7 @@ class AsyncDesktop(AsyncGuard):
     async def mouse(self, *, node: str | None = None) -> MousePosition:
         """Show where the mouse is.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -2010,7 +2022,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `x`: Pixels from the left edge.
         - `y`: Pixels from the top edge.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2041,7 +2053,7 @@ class AsyncDesktop(AsyncGuard):
         - `y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
         - `click_count`: 2 is a double click (default 1).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2070,7 +2082,7 @@ class AsyncDesktop(AsyncGuard):
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2099,7 +2111,7 @@ class AsyncDesktop(AsyncGuard):
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2132,7 +2144,7 @@ class AsyncDesktop(AsyncGuard):
         - `end_x`: Pixels from the left edge.
         - `end_y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2163,7 +2175,7 @@ class AsyncDesktop(AsyncGuard):
         - `y`: Pixels from the top edge.
         - `delta_x`: Steps of the wheel.
         - `delta_y`: Steps of the wheel.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2184,7 +2196,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `text`: Text in any script; a line feed is Return.
         - `delay_ms`: Milliseconds between two characters (default 5).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2207,7 +2219,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `modifiers`: Modifier keys to hold.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2227,7 +2239,7 @@ class AsyncDesktop(AsyncGuard):
         """Press a key and hold it.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2243,7 +2255,7 @@ class AsyncDesktop(AsyncGuard):
         """Release a key.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2258,7 +2270,7 @@ class AsyncDesktop(AsyncGuard):
     async def windows(self, *, node: str | None = None) -> WindowList:
         """List the visible windows.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -2267,7 +2279,7 @@ class AsyncDesktop(AsyncGuard):
     async def focused(self, *, node: str | None = None) -> WindowInfo:
         """Show the window that has the focus.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
         `Conflict`.
@@ -2280,7 +2292,7 @@ class AsyncDesktop(AsyncGuard):
         """Raise a window and give it the focus.
 
         - `window_id`: Id of the window.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
         `Conflict`.
@@ -2295,7 +2307,7 @@ class AsyncDesktop(AsyncGuard):
         - `window_id`: Id of the window.
         - `x`: Left edge of its content.
         - `y`: Top edge of its content.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`, `Conflict`.
@@ -2319,7 +2331,7 @@ class AsyncDesktop(AsyncGuard):
         - `window_id`: Id of the window.
         - `width`: Width of its content.
         - `height`: Height of its content.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`, `Conflict`.
@@ -2341,7 +2353,7 @@ class AsyncDesktop(AsyncGuard):
         """Read the clipboard's text.
 
         - `selection`: `clipboard` (default), or `primary`: the current selection.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `PayloadTooLarge`, `Conflict`.
@@ -2357,7 +2369,7 @@ class AsyncDesktop(AsyncGuard):
 
         - `text`: Text to copy.
         - `selection`: `clipboard` (default) or `primary`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2386,7 +2398,7 @@ class AsyncDesktop(AsyncGuard):
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.
         - `wait`: Wait for its first window.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`, `AppNotFound`.
@@ -2403,10 +2415,10 @@ class AsyncDesktop(AsyncGuard):
         )
 
     async def open(self, target: str, *, node: str | None = None) -> OpenedTarget:
-        """Open a file or a URL with the program that the machine has for it.
+        """Open a file or a URL with the machine's default program for it.
 
         - `target`: Absolute path of a file, or a URL.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -2420,7 +2432,7 @@ class AsyncDesktop(AsyncGuard):
         """Start recording the desktop. There is at most one recording at a time.
 
         - `fps`: Frames per second.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -2439,7 +2451,7 @@ class AsyncDesktop(AsyncGuard):
     async def stop_recording(self, *, node: str | None = None) -> RecordingInfo:
         """Finish the recording.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -2450,7 +2462,7 @@ class AsyncDesktop(AsyncGuard):
     async def recordings(self, *, node: str | None = None) -> RecordingList:
         """List the recordings, oldest first.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -2462,7 +2474,7 @@ class AsyncDesktop(AsyncGuard):
         """Show a recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -2475,7 +2487,7 @@ class AsyncDesktop(AsyncGuard):
         """Download a finished recording (MP4).
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -2488,7 +2500,7 @@ class AsyncDesktop(AsyncGuard):
         """Delete a finished recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -2501,7 +2513,7 @@ class AsyncDesktop(AsyncGuard):
     async def stream(self, *, node: str | None = None) -> StreamStatus:
         """Show whether the live view is on, and how many viewers it has.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -2512,7 +2524,7 @@ class AsyncDesktop(AsyncGuard):
     async def start_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`,
         `Unavailable`.
@@ -2524,7 +2536,7 @@ class AsyncDesktop(AsyncGuard):
     async def stop_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view off. Viewers are disconnected.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """

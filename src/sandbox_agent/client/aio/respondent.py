@@ -13,6 +13,7 @@ from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited, deci
 from ..function_tool import FunctionTool
 from ..toolbox import failure_of, outcome_of
 from ..waiting import in_thread
+from ..waits import DeadlinePassed
 
 if TYPE_CHECKING:
     from .session import AsyncSession
@@ -28,37 +29,40 @@ class AsyncRespondent:
         self._on_permission = on_permission
         self._on_question = on_question
 
-    async def answer(self, request: Request) -> bool:
-        """False if it is pending and nothing here can answer it."""
+    async def answer(self, request: Request, until: float | None = None) -> bool:
+        """False if it is pending and nothing here can answer it.
+
+        - `until`: When to give up with `DeadlinePassed`. A late answer is not sent: the turn has no time left.
+        """
         match request:
             case PermissionRequested():
-                return await self._permit(request)
+                return await self._permit(request, until)
             case QuestionRequested():
-                return await self._reply(request)
+                return await self._reply(request, until)
             case ToolRequest():
-                return await self._call(request)
+                return await self._call(request, until)
 
-    async def _permit(self, request: PermissionRequested) -> bool:
+    async def _permit(self, request: PermissionRequested, until: float | None) -> bool:
         permissions = self._session.permissions
         waiting = (await permissions.list()).permissions
         if all(pending.permission_id != request.permission_id for pending in waiting):
             return True
         if self._on_permission is None:
             return False
-        decision = decision_of(await awaited(self._on_permission(request)))
-        # Another client may have answered meanwhile, or the turn has ended.
+        decision = decision_of(await awaited(self._on_permission(request), until))
+        # Another client may have answered in the meantime, or the turn has ended.
         with suppress(Conflict, NotFound):
             await permissions.reply(request.permission_id, decision.reply, message=decision.message)
         return True
 
-    async def _reply(self, request: QuestionRequested) -> bool:
+    async def _reply(self, request: QuestionRequested, until: float | None) -> bool:
         questions = self._session.questions
         waiting = (await questions.list()).questions
         if all(pending.question_id != request.question_id for pending in waiting):
             return True
         if self._on_question is None:
             return False
-        answer = answer_of(await awaited(self._on_question(request)))
+        answer = answer_of(await awaited(self._on_question(request), until))
         with suppress(Conflict, NotFound):
             if answer.answers is None:
                 await questions.reject(request.question_id)
@@ -66,14 +70,14 @@ class AsyncRespondent:
                 await questions.reply(request.question_id, answer.answers)
         return True
 
-    async def _call(self, request: ToolRequest) -> bool:
+    async def _call(self, request: ToolRequest, until: float | None) -> bool:
         toolbox = self._session.client.toolboxes.of(self._session.id)
         function = toolbox.functions.get(request.name)
         if function is None:
             return not await self._waits(request)
         with toolbox.claim(request.call_id) as is_ours:
             if is_ours and await self._waits(request):
-                await self._return(request, await _outcome_of(function, request))
+                await self._return(request, await _outcome_of(function, request, until))
         return True
 
     async def _waits(self, request: ToolRequest) -> bool:
@@ -92,9 +96,12 @@ class AsyncRespondent:
                 await reply(request.call_id, error=f"the result of the tool was refused: {refused}")
 
 
-async def _outcome_of(function: FunctionTool, request: ToolRequest) -> ToolOutcome:
+async def _outcome_of(function: FunctionTool, request: ToolRequest, until: float | None) -> ToolOutcome:
     """Run the function. Any error is the agent's to read; only an interruption ends the turn's reader."""
     try:
-        return outcome_of(await awaited(await in_thread(partial(function.run, request.arguments))))
+        value = await awaited(in_thread(partial(function.run, request.arguments)), until)
+        return outcome_of(await awaited(value, until))
+    except DeadlinePassed:
+        raise
     except Exception as error:
         return failure_of(request.name, error)

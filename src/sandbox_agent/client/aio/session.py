@@ -47,7 +47,7 @@ class AsyncSession(AsyncSessionOperations):
 
         - `attachments`: Paths of local files, which are uploaded, or attachments that the daemon already has.
         - `fresh`: Start a new conversation if the agent's own is gone.
-        - `idempotency_key`: The same key gives the same turn, even after a restart of your program.
+        - `idempotency_key`: A repeated key returns the same turn, even after a restart of your program.
         - `on_permission`: Called when the agent asks to use a tool; returns "once", "always" or "reject".
         - `on_question`: Called when the agent asks a question; returns the answer, or None to reject.
         - `timeout`: Seconds that the turn may take from its first read. Then it is cancelled, and `TurnTimeout` is raised.
@@ -87,7 +87,7 @@ class AsyncSession(AsyncSessionOperations):
             more = page.has_more
 
     async def serve_tools(self) -> None:
-        """Answer calls of this session's tools until the session ends, whoever sent the prompt.
+        """Answer calls to this session's tools until the session ends, whoever sent the prompt.
 
         A turn that you follow answers them by itself. This is for other cases: another program sends the prompts, or you use
         `send_message()`. Give the functions to `sessions.create()` or `client.session()`.

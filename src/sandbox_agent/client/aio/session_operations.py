@@ -155,7 +155,7 @@ class AsyncSessionChanges(AsyncGuard):
 
         - `paths`: Files to revert, as listed by `changes`; or use `all`.
         - `all`: Revert every changed file.
-        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
+        - `etags`: Tags from `changes`, by path. If a file has another tag by now, the request is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -187,14 +187,14 @@ class AsyncSessionPolicy(AsyncGuard):
 
 
 class AsyncSessionToolCalls(AsyncGuard):
-    """List and answer calls of a client's tools of one session."""
+    """List and answer calls to a client's tools of one session."""
 
     def __init__(self, client: AsyncSandboxAgent, session_id: str) -> None:
         self._client = client
         self._session_id = session_id
 
     async def list(self) -> ToolCallList:
-        """List calls of the client's tools that wait for an answer.
+        """List pending calls to the client's tools.
 
         Raises `SessionNotFound`.
         """
@@ -261,8 +261,9 @@ class AsyncSessionOperations(AsyncGuard):
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `policy`: Replaces the session's rules.
         - `limits`: Limits to change; null removes one, the others stay.
 
@@ -305,9 +306,9 @@ class AsyncSessionOperations(AsyncGuard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
-        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
-          it lacks the last turns.
-        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
+        - `resume`: `carried`: continue from the conversation stored in the log, even if it lacks the last
+          turns.
+        - `client_id`: Your own id for the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.

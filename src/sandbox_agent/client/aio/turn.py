@@ -14,12 +14,10 @@ from ...schema.events import (
     ItemStarted,
     PermissionRequested,
     QuestionRequested,
-    SessionEnded,
-    TurnEnded,
 )
 from ...schema.tools import tool_request_in
 from ..asking import Request
-from ..events import Event
+from ..events import Event, ended_turn, ends_session
 from ..failures import TurnFailed, TurnTimeout
 from ..misuse import AsyncTurnBase
 from ..transcript import Transcript
@@ -146,12 +144,11 @@ async def _read(
         *transcript.questions.values(),
         *transcript.tool_requests.values(),
     ]
-    for request in pending:
-        if not await respondent.answer(request):
-            waits.nobody_answers(request)
     while True:
-        until = waits.until()
         try:
+            while pending:
+                await _answer(pending.pop(0), respondent, waits)
+            until = waits.until()
             stream = turn_events(session.client.transport, prompt, transcript.offset, until)
             async with aclosing(stream) as events:
                 async for event in events:
@@ -159,9 +156,8 @@ async def _read(
                     yield event
                     if _is_last(event, transcript.turn_id):
                         return
-                    asked = _request_in(event)
-                    if asked is not None and not await respondent.answer(asked):
-                        waits.nobody_answers(asked)
+                    if (asked := _request_in(event)) is not None:
+                        await _answer(asked, respondent, waits)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
                         break  # reconnect, with a shorter timeout
@@ -169,6 +165,11 @@ async def _read(
                     return
         except DeadlinePassed:
             await _raise_if_due(session, prompt, waits, transcript)
+
+
+async def _answer(request: Request, respondent: AsyncRespondent, waits: Waits) -> None:
+    if not await respondent.answer(request, waits.end):
+        waits.nobody_answers(request)
 
 
 async def _raise_if_due(
@@ -200,11 +201,6 @@ def _request_in(event: Event) -> Request | None:
 
 def _is_last(event: Event, turn_id: str | None) -> bool:
     """Whether an event ends the turn: its own end, the session's end, or the withdrawal of its message."""
-    match event.data:
-        case TurnEnded() as ended:
-            return ended.turn_id == turn_id
-        case SessionEnded():
-            return True
-        case ItemCompleted():
-            return turn_id is None
-    return False
+    if ends_session(event) or (turn_id is not None and ended_turn(event) == turn_id):
+        return True
+    return isinstance(event.data, ItemCompleted) and turn_id is None

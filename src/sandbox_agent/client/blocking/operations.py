@@ -221,8 +221,9 @@ class Sessions(Guard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `agent`: Agent to run, e.g. `claude`.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_version`: Version of the agent to run.
@@ -233,10 +234,11 @@ class Sessions(Guard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
-        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
+        - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
+          apply.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
-        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
-        - `node`: Node that runs the session (default: the one that is asked).
+        - `tool_timeout_ms`: How long a call to such a tool waits for an answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that receives the request).
         - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
@@ -295,8 +297,9 @@ class Sessions(Guard):
 
         - `agent`: Agent to run, e.g. `claude`.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_version`: Version of the agent to run.
@@ -307,10 +310,11 @@ class Sessions(Guard):
         - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
-        - `limits`: Limits of the session. The daemon's own limits apply to the others; null removes one.
+        - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
+          apply.
         - `tools`: Tools of the client that the agent may call; see `tool-calls`.
-        - `tool_timeout_ms`: How long a call of one waits for a client's answer (default: 10 minutes).
-        - `node`: Node that runs the session (default: the one that is asked).
+        - `tool_timeout_ms`: How long a call to such a tool waits for an answer (default: 10 minutes).
+        - `node`: Node that runs the session (default: the one that receives the request).
         - `desktop`: Let the agent look at the desktop and act on it (docs/computer-use.mdx).
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `ModeNotSupported`, `PermissionDenied`,
@@ -381,8 +385,9 @@ class Sessions(Guard):
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
         - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `policy`: Replaces the session's rules.
         - `limits`: Limits to change; null removes one, the others stay.
 
@@ -435,9 +440,9 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
-        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
-          it lacks the last turns.
-        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
+        - `resume`: `carried`: continue from the conversation stored in the log, even if it lacks the last
+          turns.
+        - `client_id`: Your own id for the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -650,9 +655,9 @@ class Sessions(Guard):
         - `fresh`: Start a new conversation if the agent no longer has this one.
         - `idempotency_key`: A repeated key returns the same turn.
         - `command`: Run the message as a command of the agent, e.g. `/compact`; otherwise it is plain text.
-        - `resume`: `carried`: continue with the conversation that was carried from another machine, even if
-          it lacks the last turns.
-        - `client_id`: Your own id of the message; its item has it as `native_item_id`.
+        - `resume`: `carried`: continue from the conversation stored in the log, even if it lacks the last
+          turns.
+        - `client_id`: Your own id for the message; its item has it as `native_item_id`.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `SessionNotFound`, `Conflict`, `IdempotencyMismatch`,
         `RateLimited`, `Unavailable`, `AgentNotInstalled`, `AgentProcessExited`, `StreamError`, `Timeout`.
@@ -786,16 +791,16 @@ class Policy(Guard):
     ) -> PolicyVerdict:
         """Show what would happen to an agent's request, and which rule decides. Nothing is run.
 
-        An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks
-        for.
+        Rules do not stop an agent that does not ask: docs/permissions.mdx says what each agent asks for.
 
         - `agent`: Agent that would make the request, e.g. `claude`.
         - `input`: Input of the tool as JSON, or just its command, file or URL as text.
-        - `tool`: The agent's name of the tool, e.g. `Bash`.
-        - `kind`: What the tool does, if you do not name one.
+        - `tool`: The agent's name for the tool, e.g. `Bash`.
+        - `kind`: What the tool does, if `tool` is not given.
         - `directory`: Directory of the session (default: the daemon's).
-        - `permission_mode`: When the agent asks: `default` before it writes or runs anything, `acceptEdits`
-          not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+        - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
+          `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
+          only.
         - `policy`: Rules of the session, after the operator's.
 
         Raises `InvalidRequest`, `UnsupportedAgent`.
@@ -819,13 +824,13 @@ class Policy(Guard):
 
 
 class ToolCalls(Guard):
-    """List and answer calls of a client's tools."""
+    """List and answer calls to a client's tools."""
 
     def __init__(self, client: SandboxAgent) -> None:
         self._client = client
 
     def list(self, session_id: str) -> ToolCallList:
-        """List calls of the client's tools that wait for an answer.
+        """List pending calls to the client's tools.
 
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
 
@@ -955,7 +960,7 @@ class Changes(Guard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `paths`: Files to revert, as listed by `changes`; or use `all`.
         - `all`: Revert every changed file.
-        - `etags`: Tags from `changes`, by path: a file whose tag differs by now is refused.
+        - `etags`: Tags from `changes`, by path. If a file has another tag by now, the request is refused.
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Conflict`, `PreconditionFailed`,
         `Unavailable`.
@@ -993,7 +998,7 @@ class Config(Guard):
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
@@ -1040,9 +1045,9 @@ class Config(Guard):
         - `env_headers`: Headers whose values are in variables.
         - `bearer_token_env_var`: Variable with the token for the header `Authorization`.
         - `enabled`: `false` leaves the server out.
-        - `timeout_ms`: How long one call of a tool may take, if the agent lets clients choose it.
+        - `timeout_ms`: How long a tool call may take, if the agent lets clients choose it.
         - `oauth`: Not supported: send a token in a header.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1074,7 +1079,7 @@ class Config(Guard):
 
         - `directory`: Absolute path of the directory.
         - `mcp_name`: Name of the MCP server.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
@@ -1088,11 +1093,11 @@ class Config(Guard):
         )
 
     def get_skills(self, directory: str, skill_name: str, *, node: str | None = None) -> SkillsConfig:
-        """Show an entry of the skills of a directory.
+        """Show one entry of a directory's skills.
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `NotFound`, `Conflict`.
         """
@@ -1116,7 +1121,7 @@ class Config(Guard):
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
         - `sources`: Where the skills come from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Conflict`, `PayloadTooLarge`, `Unavailable`.
         """
@@ -1134,7 +1139,7 @@ class Config(Guard):
 
         - `directory`: Absolute path of the directory.
         - `skill_name`: Name of the entry.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `Unavailable`, `Conflict`.
         """
@@ -1169,7 +1174,7 @@ class Fs(Guard):
         - `session_id`: Session whose directory relative paths start from.
         - `limit`: Entries per page. Without it, the response is a list of all entries.
         - `cursor`: `nextCursor` of the previous page.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1188,7 +1193,7 @@ class Fs(Guard):
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1205,7 +1210,7 @@ class Fs(Guard):
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `range`: Part of the file, e.g. `bytes=0-99`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`,
         `RangeNotSatisfiable`, `Conflict`.
@@ -1236,7 +1241,7 @@ class Fs(Guard):
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
         - `format`: Format of the archive.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1276,7 +1281,7 @@ class Fs(Guard):
         - `ignored`: Include files ignored by .gitignore.
         - `limit`: Maximum number of matches to return.
         - `timeout_ms`: Time limit in milliseconds.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1311,7 +1316,7 @@ class Fs(Guard):
 
         - `path`: Directory (default: the one that relative paths start from).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1324,6 +1329,7 @@ class Fs(Guard):
         *,
         session_id: str | None = None,
         if_match: str | None = None,
+        if_none_match: str | None = None,
         node: str | None = None,
     ) -> FileWritten:
         """Write a file atomically. Creates missing directories, follows links and keeps the mode.
@@ -1333,7 +1339,9 @@ class Fs(Guard):
         - `content`: Content of the file; on the command line, the path of a local file.
         - `session_id`: Session whose directory relative paths start from.
         - `if_match`: Write only if the file still has this tag; `*` writes only if the file exists.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `if_none_match`: `*` writes only if there is no such file; a tag, only if the file no longer has
+          it.
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PreconditionFailed`,
         `PayloadTooLarge`, `Conflict`.
@@ -1344,7 +1352,11 @@ class Fs(Guard):
                 "/v1/fs/file",
                 query={"path": path, "sessionId": session_id, "node": node},
                 content=pieces_of(content),
-                headers={"If-Match": if_match, "Content-Type": "application/octet-stream"},
+                headers={
+                    "If-Match": if_match,
+                    "If-None-Match": if_none_match,
+                    "Content-Type": "application/octet-stream",
+                },
             ),
             FileWritten,
         )
@@ -1358,7 +1370,7 @@ class Fs(Guard):
           user's home).
         - `session_id`: Session whose directory relative paths start from.
         - `recursive`: Also delete a directory that is not empty.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1378,7 +1390,7 @@ class Fs(Guard):
         - `path`: Absolute path, or relative to the session's directory (without a session: to the daemon
           user's home).
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1402,7 +1414,7 @@ class Fs(Guard):
         - `target`: New path. Missing directories are created.
         - `overwrite`: Replace an existing target.
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `Conflict`.
         """
@@ -1432,7 +1444,7 @@ class Fs(Guard):
         - `content`: A tar archive; on the command line, the path of a local file.
         - `path`: Directory to unpack into; created if it does not exist.
         - `session_id`: Session whose directory relative paths start from.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `SessionNotFound`, `Unavailable`, `PayloadTooLarge`,
         `Conflict`.
@@ -1461,7 +1473,7 @@ class Processes(Guard):
         """List running and ended processes.
 
         - `owner`: Only processes of this owner.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `InvalidRequest`, `Conflict`.
         """
@@ -1496,7 +1508,7 @@ class Processes(Guard):
         - `rows`: Rows of the terminal.
         - `interactive`: Mark the process as interactive; it accepts input either way.
         - `hold`: Keep all unread output: when the log is full, the process waits until a reader follows it.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1532,7 +1544,7 @@ class Processes(Guard):
         max_output_bytes: int | None = None,
         node: str | None = None,
     ) -> ProcessRun:
-        """Run a program to its end and return its output.
+        """Run a program to completion and return its output.
 
         Its input is empty. At the time limit it is killed, with everything it started.
 
@@ -1542,7 +1554,7 @@ class Processes(Guard):
         - `env`: Environment variables in addition to the daemon's.
         - `timeout_ms`: Time limit in milliseconds; `config` has the default and the maximum.
         - `max_output_bytes`: Bytes of each stream to keep; `config` has the maximum.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -1567,7 +1579,7 @@ class Processes(Guard):
     def config(self, *, node: str | None = None) -> ProcessConfig:
         """Show the limits of processes.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -1592,7 +1604,7 @@ class Processes(Guard):
         - `max_output_bytes`: Bytes of each stream that `run` keeps.
         - `max_log_bytes_per_process`: Bytes of output kept for each process; the oldest are dropped.
         - `max_input_bytes_per_request`: Bytes that one request may write to a process.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `Unavailable`, `Conflict`.
         """
@@ -1617,7 +1629,7 @@ class Processes(Guard):
         """Show a process.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1629,7 +1641,7 @@ class Processes(Guard):
         """Delete an ended process and its output.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -1642,7 +1654,7 @@ class Processes(Guard):
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1658,7 +1670,7 @@ class Processes(Guard):
 
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `wait_ms`: How long to wait for the exit, in milliseconds (default 2000).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1687,7 +1699,7 @@ class Processes(Guard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1718,7 +1730,7 @@ class Processes(Guard):
         - `stream`: Output to read (default: both streams, or the terminal's).
         - `since`: Sequence of the last entry you have seen.
         - `tail`: Only this many entries from the end.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1739,7 +1751,7 @@ class Processes(Guard):
         - `data`: Data to write.
         - `encoding`: Encoding of `data`: `base64` (default), `utf8` or `text`.
         - `eof`: Close the input afterwards; a terminal gets Ctrl-D.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`, `PayloadTooLarge`.
         """
@@ -1760,7 +1772,7 @@ class Processes(Guard):
         - `process_id`: Id of the process, e.g. `proc_1`.
         - `cols`: Columns.
         - `rows`: Rows.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1780,7 +1792,7 @@ class Processes(Guard):
         The recent output is sent first. Several clients may watch and type at once.
 
         - `process_id`: Id of the process, e.g. `proc_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `InvalidRequest`, `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -1822,7 +1834,7 @@ class Desktop(Guard):
     def status(self, *, node: str | None = None) -> DesktopStatus:
         """Show the desktop's state: what is missing, what runs, and why it stopped.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -1849,13 +1861,13 @@ class Desktop(Guard):
         - `height`: Height in pixels (default 800).
         - `dpi`: Dots per inch (default 96).
         - `display_num`: Display number (default: a free one).
-        - `recording_fps`: Frames per second of recordings that name none (default 15).
+        - `recording_fps`: Frames per second of recordings that do not set their own (default 15).
         - `state_dir`: Has no effect: files are in the data directory.
         - `stream_frame_rate`: Has no effect: it is for WebRTC.
         - `stream_video_codec`: Has no effect: it is for WebRTC.
         - `stream_audio_codec`: Has no effect: it is for WebRTC.
         - `webrtc_port_range`: Has no effect: it is for WebRTC.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -1885,7 +1897,7 @@ class Desktop(Guard):
     def stop(self, *, node: str | None = None) -> DesktopStatus:
         """Stop the desktop and every program that was started on it.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Unavailable`, `Conflict`.
         """
@@ -1894,7 +1906,7 @@ class Desktop(Guard):
     def info(self, *, node: str | None = None) -> DisplayInfo:
         """Show the display and its size.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -1915,7 +1927,7 @@ class Desktop(Guard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -1957,7 +1969,7 @@ class Desktop(Guard):
         - `quality`: Quality of jpeg and webp (default 85).
         - `scale`: Size of the picture (default 1).
         - `show_cursor`: Draw the mouse cursor.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -1983,7 +1995,7 @@ class Desktop(Guard):
     def mouse(self, *, node: str | None = None) -> MousePosition:
         """Show where the mouse is.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -1996,7 +2008,7 @@ class Desktop(Guard):
 
         - `x`: Pixels from the left edge.
         - `y`: Pixels from the top edge.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2027,7 +2039,7 @@ class Desktop(Guard):
         - `y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
         - `click_count`: 2 is a double click (default 1).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2056,7 +2068,7 @@ class Desktop(Guard):
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2085,7 +2097,7 @@ class Desktop(Guard):
         - `x`: Where to move first.
         - `y`: Where to move first.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2118,7 +2130,7 @@ class Desktop(Guard):
         - `end_x`: Pixels from the left edge.
         - `end_y`: Pixels from the top edge.
         - `button`: Mouse button (default: left).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2149,7 +2161,7 @@ class Desktop(Guard):
         - `y`: Pixels from the top edge.
         - `delta_x`: Steps of the wheel.
         - `delta_y`: Steps of the wheel.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2170,7 +2182,7 @@ class Desktop(Guard):
 
         - `text`: Text in any script; a line feed is Return.
         - `delay_ms`: Milliseconds between two characters (default 5).
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2193,7 +2205,7 @@ class Desktop(Guard):
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
         - `modifiers`: Modifier keys to hold.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2213,7 +2225,7 @@ class Desktop(Guard):
         """Press a key and hold it.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2229,7 +2241,7 @@ class Desktop(Guard):
         """Release a key.
 
         - `key`: A key, e.g. `a`, `Return`, `F5`, or several: `ctrl+c`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2244,7 +2256,7 @@ class Desktop(Guard):
     def windows(self, *, node: str | None = None) -> WindowList:
         """List the visible windows.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`.
         """
@@ -2253,7 +2265,7 @@ class Desktop(Guard):
     def focused(self, *, node: str | None = None) -> WindowInfo:
         """Show the window that has the focus.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
         `Conflict`.
@@ -2264,7 +2276,7 @@ class Desktop(Guard):
         """Raise a window and give it the focus.
 
         - `window_id`: Id of the window.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `WindowNotFound`,
         `Conflict`.
@@ -2279,7 +2291,7 @@ class Desktop(Guard):
         - `window_id`: Id of the window.
         - `x`: Left edge of its content.
         - `y`: Top edge of its content.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`, `Conflict`.
@@ -2303,7 +2315,7 @@ class Desktop(Guard):
         - `window_id`: Id of the window.
         - `width`: Width of its content.
         - `height`: Height of its content.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `WindowNotFound`, `Conflict`.
@@ -2325,7 +2337,7 @@ class Desktop(Guard):
         """Read the clipboard's text.
 
         - `selection`: `clipboard` (default), or `primary`: the current selection.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `PayloadTooLarge`, `Conflict`.
@@ -2341,7 +2353,7 @@ class Desktop(Guard):
 
         - `text`: Text to copy.
         - `selection`: `clipboard` (default) or `primary`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`.
@@ -2370,7 +2382,7 @@ class Desktop(Guard):
         - `app`: Program: a path, or a name to find on PATH.
         - `args`: Its arguments.
         - `wait`: Wait for its first window.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`, `AppNotFound`.
@@ -2387,10 +2399,10 @@ class Desktop(Guard):
         )
 
     def open(self, target: str, *, node: str | None = None) -> OpenedTarget:
-        """Open a file or a URL with the program that the machine has for it.
+        """Open a file or a URL with the machine's default program for it.
 
         - `target`: Absolute path of a file, or a URL.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -2404,7 +2416,7 @@ class Desktop(Guard):
         """Start recording the desktop. There is at most one recording at a time.
 
         - `fps`: Frames per second.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `DesktopInvalidAction`, `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`,
         `Conflict`, `Unavailable`.
@@ -2423,7 +2435,7 @@ class Desktop(Guard):
     def stop_recording(self, *, node: str | None = None) -> RecordingInfo:
         """Finish the recording.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`, `Unavailable`.
         """
@@ -2434,7 +2446,7 @@ class Desktop(Guard):
     def recordings(self, *, node: str | None = None) -> RecordingList:
         """List the recordings, oldest first.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -2444,7 +2456,7 @@ class Desktop(Guard):
         """Show a recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -2457,7 +2469,7 @@ class Desktop(Guard):
         """Download a finished recording (MP4).
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`.
         """
@@ -2470,7 +2482,7 @@ class Desktop(Guard):
         """Delete a finished recording.
 
         - `recording_id`: Id of the recording, e.g. `rec_1`.
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `NotFound`, `Conflict`, `Unavailable`.
         """
@@ -2483,7 +2495,7 @@ class Desktop(Guard):
     def stream(self, *, node: str | None = None) -> StreamStatus:
         """Show whether the live view is on, and how many viewers it has.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """
@@ -2492,7 +2504,7 @@ class Desktop(Guard):
     def start_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view on: viewers connect to the WebSocket `/v1/desktop/stream/rfb`, which speaks RFB (VNC).
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `DesktopRuntimeInactive`, `DesktopRuntimeFailed`, `Conflict`,
         `Unavailable`.
@@ -2502,7 +2514,7 @@ class Desktop(Guard):
     def stop_stream(self, *, node: str | None = None) -> StreamStatus:
         """Turn the live view off. Viewers are disconnected.
 
-        - `node`: Node that the request is meant for; another one refuses it (default: any).
+        - `node`: Node that the request is meant for; other nodes refuse it (default: any).
 
         Raises `PermissionDenied`, `Conflict`.
         """

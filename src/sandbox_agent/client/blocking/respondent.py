@@ -15,6 +15,7 @@ from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited_here,
 from ..function_tool import FunctionTool
 from ..toolbox import failure_of, outcome_of
 from ..waiting import at_once
+from ..waits import DeadlinePassed
 
 if TYPE_CHECKING:
     from .session import Session
@@ -30,37 +31,40 @@ class Respondent:
         self._on_permission = on_permission
         self._on_question = on_question
 
-    def answer(self, request: Request) -> bool:
-        """False if it is pending and nothing here can answer it."""
+    def answer(self, request: Request, until: float | None = None) -> bool:
+        """False if it is pending and nothing here can answer it.
+
+        - `until`: When to give up with `DeadlinePassed`. A late answer is not sent: the turn has no time left.
+        """
         match request:
             case PermissionRequested():
-                return self._permit(request)
+                return self._permit(request, until)
             case QuestionRequested():
-                return self._reply(request)
+                return self._reply(request, until)
             case ToolRequest():
-                return self._call(request)
+                return self._call(request, until)
 
-    def _permit(self, request: PermissionRequested) -> bool:
+    def _permit(self, request: PermissionRequested, until: float | None) -> bool:
         permissions = self._session.permissions
         waiting = (permissions.list()).permissions
         if all(pending.permission_id != request.permission_id for pending in waiting):
             return True
         if self._on_permission is None:
             return False
-        decision = decision_of(awaited_here(self._on_permission(request)))
-        # Another client may have answered meanwhile, or the turn has ended.
+        decision = decision_of(awaited_here(self._on_permission(request), until))
+        # Another client may have answered in the meantime, or the turn has ended.
         with suppress(Conflict, NotFound):
             permissions.reply(request.permission_id, decision.reply, message=decision.message)
         return True
 
-    def _reply(self, request: QuestionRequested) -> bool:
+    def _reply(self, request: QuestionRequested, until: float | None) -> bool:
         questions = self._session.questions
         waiting = (questions.list()).questions
         if all(pending.question_id != request.question_id for pending in waiting):
             return True
         if self._on_question is None:
             return False
-        answer = answer_of(awaited_here(self._on_question(request)))
+        answer = answer_of(awaited_here(self._on_question(request), until))
         with suppress(Conflict, NotFound):
             if answer.answers is None:
                 questions.reject(request.question_id)
@@ -68,14 +72,14 @@ class Respondent:
                 questions.reply(request.question_id, answer.answers)
         return True
 
-    def _call(self, request: ToolRequest) -> bool:
+    def _call(self, request: ToolRequest, until: float | None) -> bool:
         toolbox = self._session.client.toolboxes.of(self._session.id)
         function = toolbox.functions.get(request.name)
         if function is None:
             return not self._waits(request)
         with toolbox.claim(request.call_id) as is_ours:
             if is_ours and self._waits(request):
-                self._return(request, _outcome_of(function, request))
+                self._return(request, _outcome_of(function, request, until))
         return True
 
     def _waits(self, request: ToolRequest) -> bool:
@@ -94,9 +98,12 @@ class Respondent:
                 reply(request.call_id, error=f"the result of the tool was refused: {refused}")
 
 
-def _outcome_of(function: FunctionTool, request: ToolRequest) -> ToolOutcome:
+def _outcome_of(function: FunctionTool, request: ToolRequest, until: float | None) -> ToolOutcome:
     """Run the function. Any error is the agent's to read; only an interruption ends the turn's reader."""
     try:
-        return outcome_of(awaited_here(at_once(partial(function.run, request.arguments))))
+        value = awaited_here(at_once(partial(function.run, request.arguments)), until)
+        return outcome_of(awaited_here(value, until))
+    except DeadlinePassed:
+        raise
     except Exception as error:
         return failure_of(request.name, error)

@@ -10,12 +10,11 @@ from contextlib import closing
 import msgspec
 
 from ...errors import SandboxAgentError
-from ...schema.events import SessionEnded
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
 from ..call import Call, call, segment, session_path
-from ..events import Event, decode_event
+from ..events import Event, decode_event, ends_session
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
 from ..waits import ReadAgain
@@ -87,7 +86,7 @@ def session_events(
         for frame in stream:
             event = decode_event(frame.data)
             yield event
-            if isinstance(event.data, SessionEnded):
+            if ends_session(event):
                 return
 
 

@@ -25,6 +25,7 @@ from ..failures import (
     NotADaemon,
     VersionMismatch,
     error_of_answer,
+    why_unconnected,
 )
 from ..frames import END, Frame, FrameReader
 from ..hosted import Hosted
@@ -299,6 +300,8 @@ class Transport:
             message = f"the daemon that this program started has exited; its last output:\n{self._target.last_output()}"
         elif sent:
             message = f"the connection to {endpoint} was lost: {error}"
+        elif reason := why_unconnected(error):
+            message = f"cannot connect to {endpoint}: {reason}"
         else:
             message = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(message, sent=sent)

@@ -16,12 +16,10 @@ from ...schema.events import (
     ItemStarted,
     PermissionRequested,
     QuestionRequested,
-    SessionEnded,
-    TurnEnded,
 )
 from ...schema.tools import tool_request_in
 from ..asking import Request
-from ..events import Event
+from ..events import Event, ended_turn, ends_session
 from ..failures import TurnFailed, TurnTimeout
 from ..misuse import TurnBase
 from ..transcript import Transcript
@@ -148,12 +146,11 @@ def _read(
         *transcript.questions.values(),
         *transcript.tool_requests.values(),
     ]
-    for request in pending:
-        if not respondent.answer(request):
-            waits.nobody_answers(request)
     while True:
-        until = waits.until()
         try:
+            while pending:
+                _answer(pending.pop(0), respondent, waits)
+            until = waits.until()
             stream = turn_events(session.client.transport, prompt, transcript.offset, until)
             with closing(stream) as events:
                 for event in events:
@@ -161,9 +158,8 @@ def _read(
                     yield event
                     if _is_last(event, transcript.turn_id):
                         return
-                    asked = _request_in(event)
-                    if asked is not None and not respondent.answer(asked):
-                        waits.nobody_answers(asked)
+                    if (asked := _request_in(event)) is not None:
+                        _answer(asked, respondent, waits)
                     waits.look(transcript)
                     if waits.is_sooner_than(until):
                         break  # reconnect, with a shorter timeout
@@ -171,6 +167,11 @@ def _read(
                     return
         except DeadlinePassed:
             _raise_if_due(session, prompt, waits, transcript)
+
+
+def _answer(request: Request, respondent: Respondent, waits: Waits) -> None:
+    if not respondent.answer(request, waits.end):
+        waits.nobody_answers(request)
 
 
 def _raise_if_due(session: Session, prompt: Prompt, waits: Waits, transcript: Transcript) -> None:
@@ -200,11 +201,6 @@ def _request_in(event: Event) -> Request | None:
 
 def _is_last(event: Event, turn_id: str | None) -> bool:
     """Whether an event ends the turn: its own end, the session's end, or the withdrawal of its message."""
-    match event.data:
-        case TurnEnded() as ended:
-            return ended.turn_id == turn_id
-        case SessionEnded():
-            return True
-        case ItemCompleted():
-            return turn_id is None
-    return False
+    if ends_session(event) or (turn_id is not None and ended_turn(event) == turn_id):
+        return True
+    return isinstance(event.data, ItemCompleted) and turn_id is None
