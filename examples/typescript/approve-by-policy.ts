@@ -1,5 +1,5 @@
 /**
- * Permissions by policy: harmless commands and edits below the working directory pass, everything else is refused.
+ * Permissions by policy: harmless commands and edits below the working directory are allowed, everything else is refused.
  *
  *     node build/approve-by-policy.js claude "count the lines of README.md, then delete it"
  */

@@ -1,5 +1,5 @@
 /**
- * The same prompts to several agents side by side, and a table of what came of it.
+ * The same prompts to several agents side by side, and a table of the results.
  *
  *     node build/batch.js claude,codex,opencode "explain this project" "find a bug"
  */

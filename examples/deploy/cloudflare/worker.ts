@@ -1,7 +1,7 @@
 /**
  * A Worker that gives each user a sandbox with a coding agent.
  *
- * `POST /NAME?session=ID` with a prompt answers with what the agent says, while it says it. `DELETE /NAME` deletes the sandbox.
+ * `POST /NAME?session=ID` with a prompt streams the agent's answer. `DELETE /NAME` deletes the sandbox.
  */
 import { Sandbox } from "@cloudflare/sandbox";
 import { SandboxAgent } from "sandbox-agentd";
@@ -18,7 +18,7 @@ export interface Env {
   readonly ANTHROPIC_API_KEY?: string;
   /** `mock` needs no key. */
   readonly AGENT?: string;
-  /** Where the daemon listens in the container; 2468 unless given. */
+  /** The daemon's port in the container; 2468 by default. */
   readonly PORT?: string;
 }
 
@@ -44,7 +44,7 @@ export default {
   },
 } satisfies ExportedHandler<Env>;
 
-/** The pieces of an answer, as they come. */
+/** Writes the pieces of an answer as they arrive. */
 async function write(pieces: AsyncIterable<string>, writable: WritableStream<Uint8Array>): Promise<void> {
   const writer = writable.getWriter();
   const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 /** A moment by which something must have happened, so that no wait lasts forever. */
 import { DaemonNotStarted } from "./errors.js";
 
-/** Measured by a clock that nobody sets: the time of day may jump. */
+/** Measured by a monotonic clock: the time of day may jump. */
 export class Deadline {
   readonly #end: number;
 

@@ -1,4 +1,4 @@
-/** The virtual desktop of the daemon's machine: `client.desktop`. */
+/** The virtual desktop on the daemon's machine: `client.desktop`. */
 import { type Http, type NodeOptions, type Operation, parted } from "./http.js";
 import type { components, operations } from "./openapi.js";
 
@@ -152,7 +152,7 @@ export class Desktop {
     return this.#act("desktop.launch", body, options);
   }
 
-  /** Open a file or a URL with the program that the machine has for it. */
+  /** Open a file or a URL with the machine's default program for it. */
   open(target: string, options: NodeOptions = {}): Promise<OpenedTarget> {
     return this.#act("desktop.open", { target }, options);
   }
@@ -177,7 +177,7 @@ export class Desktop {
     return this.#http.json("desktop.recording", { path: { recording_id: recordingId }, ...options });
   }
 
-  /** Download a finished recording (MP4). The answer's `body` is a stream. */
+  /** Download a finished recording (MP4). The response's `body` is a stream. */
   downloadRecording(recordingId: string, options: NodeOptions = {}): Promise<Response> {
     return this.#http.send("desktop.download_recording", { path: { recording_id: recordingId }, ...options });
   }

@@ -166,7 +166,7 @@ export interface TurnEndedEntry extends Base {
   readonly turnId: string;
   readonly stopReason: StopReason;
   readonly durationMs: number;
-  /** The part of it that a permission or a question waited for an answer. */
+  /** How much of it was spent waiting for answers to permissions and questions. */
   readonly waitingMs: number;
   readonly usage: Usage | null;
 }
@@ -234,7 +234,7 @@ export interface Transcript {
   /** The turn that is open. */
   readonly turnId: string | null;
   readonly entries: readonly Entry[];
-  /** Requests that need an answer, oldest first. A status is a call of a client's tool, with the label `tool_request`. */
+  /** Requests that need an answer, oldest first. A status is a call to a client's tool, with the label `tool_request`. */
   readonly pending: readonly (PermissionEntry | QuestionEntry | StatusEntry)[];
   /** Messages that wait in the queue, as turn ids. */
   readonly queued: readonly string[];

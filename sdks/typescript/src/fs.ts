@@ -1,5 +1,5 @@
-/** Files of the daemon's machine: `client.fs`. */
-import { type CallOptions, type Http, type NodeOptions, parted } from "./http.js";
+/** Files on the daemon's machine: `client.fs`. */
+import { type CallOptions, type Content, type Http, type NodeOptions, parted } from "./http.js";
 import type { components, operations } from "./openapi.js";
 import { followOnce } from "./stream.js";
 
@@ -25,7 +25,7 @@ export interface FileChange {
 }
 
 /** What can be sent: a stream is sent as it is read. */
-export type FileContent = BodyInit;
+export type FileContent = Content;
 
 /** Paths are absolute, or relative to the directory of `sessionId`; without one, to the home of the daemon's user. */
 export class Fs {
@@ -46,25 +46,27 @@ export class Fs {
     return this.#http.json("fs.stat", parted({ path, ...query }));
   }
 
-  /** Read a file, or a range of it. The answer's `body` is a stream; `text()`, `blob()` and the like read it whole. */
+  /** Read a file, or a range of it. The response's `body` is a stream; `text()`, `blob()` and so on read all of it. */
   read(path: string, query: Without<QueryOf<"fs.read">, "path"> & { range?: string } = {}): Promise<Response> {
     const { range, ...rest } = query;
     const headers: Record<string, string> = range === undefined ? {} : { range };
     return this.#http.send("fs.read", { ...parted({ path, ...rest }), headers });
   }
 
-  /** Write a file atomically. With `ifMatch`, only if the file still has that tag. */
+  /** Write a file atomically. With `ifMatch`, only if the file still has that tag; with `ifNoneMatch: "*"`, only if it does not exist. */
   write(
     path: string,
     content: FileContent,
-    query: Without<QueryOf<"fs.write">, "path"> & { ifMatch?: string } = {},
+    query: Without<QueryOf<"fs.write">, "path"> & { ifMatch?: string; ifNoneMatch?: string } = {},
   ): Promise<FileWritten> {
-    const { ifMatch, ...rest } = query;
-    const headers = { "content-type": BYTES, ...(ifMatch === undefined ? {} : { "if-match": ifMatch }) };
+    const { ifMatch, ifNoneMatch, ...rest } = query;
+    const headers: Record<string, string> = { "content-type": BYTES };
+    if (ifMatch !== undefined) headers["if-match"] = ifMatch;
+    if (ifNoneMatch !== undefined) headers["if-none-match"] = ifNoneMatch;
     return this.#http.json("fs.write", { ...parted({ path, ...rest }), headers, content });
   }
 
-  /** Delete a file, a link itself, or a folder. */
+  /** Delete a file, a link (not its target) or a folder. */
   delete(path: string, query: Without<QueryOf<"fs.delete">, "path"> = {}): Promise<FileAction> {
     return this.#http.json("fs.delete", parted({ path, ...query }));
   }
@@ -74,7 +76,7 @@ export class Fs {
     return this.#http.json("fs.mkdir", parted({ path, ...query }));
   }
 
-  /** Move a file, a link itself, or a folder. */
+  /** Move a file, a link (not its target) or a folder. */
   move(
     from: string,
     to: string,
@@ -100,9 +102,9 @@ export class Fs {
     return this.#http.json("fs.search", parted(query));
   }
 
-  /** Stream the changes below a folder from now on. Null means that some were missed: read again what you show. */
+  /** Stream the changes below a folder from now on. Null means that some were missed: read the folder again. */
   async *watch(query: QueryOf<"fs.watch"> & CallOptions = {}): AsyncGenerator<FileChange | null, void, undefined> {
-    // A lost connection has missed changes, so the stream ends with it and the caller starts a new one.
+    // Changes are missed while the connection is lost, so the stream ends with it, and the caller starts a new one.
     for await (const frame of followOnce(this.#http, "fs.watch", parted(query))) {
       yield frame.name === "lost" ? null : (JSON.parse(frame.data) as FileChange);
     }

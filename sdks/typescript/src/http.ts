@@ -1,8 +1,8 @@
 /**
  * Requests to one daemon: the token, problems as errors, and retries.
  *
- * Retried are requests that the daemon postponed (429, 503) or did not answer, unless a second try could do
- * the same thing twice. Waits grow, have jitter, and honour `Retry-After`.
+ * Requests that the daemon postponed (429, 503) or did not answer are retried, unless a second try could repeat an
+ * effect. Delays grow, have jitter, and honour `Retry-After`.
  */
 import {
   DaemonUnreachable,
@@ -39,9 +39,12 @@ export interface CallOptions {
 
 /** For calls that concern one machine, if several daemons share the log. */
 export interface NodeOptions extends CallOptions {
-  /** The node that the request is meant for; another one refuses it (default: any). */
+  /** The node that the request is meant for; other nodes refuse it (default: any). */
   node?: string | undefined;
 }
+
+/** The body of a request: `BodyInit`, a name that projects without the types of browsers do not have. */
+export type Content = NonNullable<RequestInit["body"]>;
 
 /** The parts of a request, before it is sent. */
 export interface Call extends NodeOptions {
@@ -51,7 +54,7 @@ export interface Call extends NodeOptions {
   /** A JSON body. */
   body?: object | undefined;
   /** Any other body, with its media type in `headers`. */
-  content?: BodyInit;
+  content?: Content;
 }
 
 /** Query and signal are passed in one object, but sent separately. */

@@ -15,7 +15,7 @@ export interface Shell {
 
 export interface Ran {
   readonly exitCode: number;
-  /** A provider that does not tell the two apart has everything in `stdout`. */
+  /** A provider that does not distinguish the two has everything in `stdout`. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -36,7 +36,7 @@ export interface LaunchOptions extends InstallOptions {
   readonly dataDir?: string;
 }
 
-/** The port inside of a sandbox, unless the provider is told another. */
+/** The port inside a sandbox, unless the provider is given another. */
 export const PORT = 2468;
 
 const PATH = 'PATH="$HOME/.local/bin:$PATH"; export PATH;';
@@ -47,9 +47,9 @@ interface DaemonState {
 }
 
 /**
- * Start the daemon, unless it is running, and return its address inside of the sandbox and its token.
+ * Start the daemon, unless it is running, and return its address inside the sandbox and its token.
  *
- * The daemon makes up the token itself and leaves it in a file that only its user can read. So the token is never part of
+ * The daemon generates the token itself and leaves it in a file that only its user can read. So the token is never part of
  * a command line, and two programs that start the same sandbox at once get the same one.
  */
 export async function launch(

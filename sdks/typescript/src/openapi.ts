@@ -545,7 +545,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show an entry of the skills of a directory. */
+        /** Show one entry of a directory's skills. */
         get: operations["config.get_skills"];
         /**
          * Add skills to a directory, or replace them.
@@ -978,7 +978,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Open a file or a URL with the program that the machine has for it. */
+        /** Open a file or a URL with the machine's default program for it. */
         post: operations["desktop.open"];
         delete?: never;
         options?: never;
@@ -1451,7 +1451,7 @@ export interface paths {
         put?: never;
         /**
          * Show what would happen to an agent's request, and which rule decides. Nothing is run.
-         * @description An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
+         * @description Rules do not stop an agent that does not ask: docs/permissions.mdx says what each agent asks for.
          */
         post: operations["policy.test"];
         delete?: never;
@@ -1491,7 +1491,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a program to its end and return its output.
+         * Run a program to completion and return its output.
          * @description Its input is empty. At the time limit it is killed, with everything it started.
          */
         post: operations["processes.run"];
@@ -1704,7 +1704,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List calls of the client's tools that wait for an answer. */
+        /** List pending calls to the client's tools. */
         get: operations["tool_calls.list"];
         put?: never;
         post?: never;
@@ -1787,7 +1787,7 @@ export interface components {
              */
             size?: number | null;
             /**
-             * @description What a session may choose, if `config` is set and the agent can say it.
+             * @description What a session may choose, if `config` is set and the agent reports it.
              * @default null
              */
             configOptions?: components["schemas"]["ConfigOption"][] | null;
@@ -2035,7 +2035,7 @@ export interface components {
          */
         McpServerInfo: {
             /**
-             * @description `unknown` if the agent has not said, does not say, or does not run.
+             * @description `unknown` if the agent has not reported it, does not report it, or is not running.
              * @enum {unknown}
              */
             state?: "connected" | "disabled" | "failed" | "needs_auth" | "pending" | "unknown";
@@ -2045,7 +2045,7 @@ export interface components {
              */
             error?: string | null;
             /**
-             * @description Names of its tools, if the agent says them.
+             * @description Names of its tools, if the agent reports them.
              * @default null
              */
             tools?: string[] | null;
@@ -2292,7 +2292,7 @@ export interface components {
              */
             enabled?: boolean | null;
             /**
-             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @description How long a tool call may take, if the agent lets clients choose it.
              * @default null
              */
             timeoutMs?: number | null;
@@ -2325,7 +2325,7 @@ export interface components {
          */
         SkillSource: {
             /**
-             * @description `local`: a folder of the daemon's machine. `git`: a URL. `github`: `owner/name`.
+             * @description `local`: a folder on the daemon's machine. `git`: a URL. `github`: `owner/name`.
              * @enum {unknown}
              */
             type: "git" | "github" | "local";
@@ -2342,7 +2342,7 @@ export interface components {
              */
             subpath?: string | null;
             /**
-             * @description Names of the skills to take (default: all).
+             * @description Names of the skills to use (default: all).
              * @default null
              */
             skills?: string[] | null;
@@ -2631,7 +2631,7 @@ export interface components {
              */
             kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
             /**
-             * @description The agent's name of the tool; `*` is a wildcard.
+             * @description The agent's name for the tool; `*` is a wildcard.
              * @default null
              */
             tool?: string | null;
@@ -2651,7 +2651,7 @@ export interface components {
              */
             host?: string | null;
             /**
-             * @description Why; the agent is told when it is denied.
+             * @description Why; sent to the agent when the rule denies a request.
              * @default null
              */
             reason?: string | null;
@@ -2681,7 +2681,7 @@ export interface components {
              */
             rule?: components["schemas"]["RuleReference"] | null;
             /**
-             * @description What the agent is told.
+             * @description The reason that the agent gets.
              * @default null
              */
             message?: string | null;
@@ -2833,7 +2833,7 @@ export interface components {
         };
         /**
          * ToolRequest
-         * @description A call of a client's tool that waits for its result.
+         * @description A call to a client's tool that waits for its result.
          */
         ToolRequest: {
             call_id: string;
@@ -2941,7 +2941,7 @@ export interface components {
              */
             agentMode?: string | null;
             /**
-             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+             * @description When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
@@ -3001,7 +3001,7 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
-             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @description Limits of the session; null removes one. For those not given, the daemon's defaults apply.
              * @default null
              */
             limits?: components["schemas"]["Limits"] | null;
@@ -3011,12 +3011,12 @@ export interface components {
              */
             tools?: components["schemas"]["Tool"][];
             /**
-             * @description How long a call of one waits for a client's answer (default: 10 minutes).
+             * @description How long a call to such a tool waits for an answer (default: 10 minutes).
              * @default null
              */
             toolTimeoutMs?: number | null;
             /**
-             * @description Node that runs the session (default: the one that is asked).
+             * @description Node that runs the session (default: the one that receives the request).
              * @default null
              */
             node?: string | null;
@@ -3067,7 +3067,7 @@ export interface components {
              */
             agentMode?: string | null;
             /**
-             * @description When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits inside the directory, `bypass` never; `plan` is read-only.
+             * @description When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-only.
              * @default default
              * @enum {unknown}
              */
@@ -3127,7 +3127,7 @@ export interface components {
              */
             policy?: components["schemas"]["PolicyRule"][];
             /**
-             * @description Limits of the session. The daemon's own limits apply to the others; null removes one.
+             * @description Limits of the session; null removes one. For those not given, the daemon's defaults apply.
              * @default null
              */
             limits?: components["schemas"]["Limits"] | null;
@@ -3137,12 +3137,12 @@ export interface components {
              */
             tools?: components["schemas"]["Tool"][];
             /**
-             * @description How long a call of one waits for a client's answer (default: 10 minutes).
+             * @description How long a call to such a tool waits for an answer (default: 10 minutes).
              * @default null
              */
             toolTimeoutMs?: number | null;
             /**
-             * @description Node that runs the session (default: the one that is asked).
+             * @description Node that runs the session (default: the one that receives the request).
              * @default null
              */
             node?: string | null;
@@ -3195,12 +3195,12 @@ export interface components {
              */
             command?: boolean;
             /**
-             * @description `carried`: continue with the conversation that was carried from another machine, even if it lacks the last turns.
+             * @description `carried`: continue from the conversation stored in the log, even if it lacks the last turns.
              * @default null
              */
             resume?: "carried" | null;
             /**
-             * @description Your own id of the message; its item has it as `native_item_id`.
+             * @description Your own id for the message; its item has it as `native_item_id`.
              * @default null
              */
             clientId?: string | null;
@@ -3236,7 +3236,7 @@ export interface components {
              */
             all?: boolean;
             /**
-             * @description Tags from `changes`, by path: a file whose tag differs by now is refused.
+             * @description Tags from `changes`, by path. If a file has another tag by now, the request is refused.
              * @default null
              */
             etags?: {
@@ -3320,7 +3320,7 @@ export interface components {
              */
             enabled?: boolean | null;
             /**
-             * @description How long one call of a tool may take, if the agent lets clients choose it.
+             * @description How long a tool call may take, if the agent lets clients choose it.
              * @default null
              */
             timeoutMs?: number | null;
@@ -3360,7 +3360,7 @@ export interface components {
              */
             displayNum?: number | null;
             /**
-             * @description Frames per second of recordings that name none (default 15).
+             * @description Frames per second of recordings that do not set their own (default 15).
              * @default null
              */
             recordingFps?: number | null;
@@ -3577,12 +3577,12 @@ export interface components {
             /** @description Input of the tool as JSON, or just its command, file or URL as text. */
             input: unknown;
             /**
-             * @description The agent's name of the tool, e.g. `Bash`.
+             * @description The agent's name for the tool, e.g. `Bash`.
              * @default null
              */
             tool?: string | null;
             /**
-             * @description What the tool does, if you do not name one.
+             * @description What the tool does, if `tool` is not given.
              * @default null
              */
             kind?: ("command" | "edit" | "fetch" | "mcp" | "other" | "read" | "search" | "task") | null;
@@ -6489,7 +6489,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6552,7 +6552,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6626,7 +6626,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the MCP server. */
                 mcpName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6687,7 +6687,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6750,7 +6750,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6824,7 +6824,7 @@ export interface operations {
                 directory?: string;
                 /** @description Name of the entry. */
                 skillName?: string;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6881,7 +6881,7 @@ export interface operations {
     "desktop.status": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -6931,7 +6931,7 @@ export interface operations {
     "desktop.start": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7003,7 +7003,7 @@ export interface operations {
     "desktop.stop": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7062,7 +7062,7 @@ export interface operations {
     "desktop.info": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7129,7 +7129,7 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7213,7 +7213,7 @@ export interface operations {
                 scale?: number | null;
                 /** @description Draw the mouse cursor. */
                 showCursor?: boolean | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7281,7 +7281,7 @@ export interface operations {
     "desktop.mouse": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7340,7 +7340,7 @@ export interface operations {
     "desktop.move": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7412,7 +7412,7 @@ export interface operations {
     "desktop.click": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7484,7 +7484,7 @@ export interface operations {
     "desktop.mouse_down": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7556,7 +7556,7 @@ export interface operations {
     "desktop.mouse_up": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7628,7 +7628,7 @@ export interface operations {
     "desktop.drag": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7700,7 +7700,7 @@ export interface operations {
     "desktop.scroll": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7772,7 +7772,7 @@ export interface operations {
     "desktop.type": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7844,7 +7844,7 @@ export interface operations {
     "desktop.press": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7916,7 +7916,7 @@ export interface operations {
     "desktop.key_down": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -7988,7 +7988,7 @@ export interface operations {
     "desktop.key_up": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8060,7 +8060,7 @@ export interface operations {
     "desktop.windows": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8119,7 +8119,7 @@ export interface operations {
     "desktop.focused": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8187,7 +8187,7 @@ export interface operations {
     "desktop.focus": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8258,7 +8258,7 @@ export interface operations {
     "desktop.move_window": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8342,7 +8342,7 @@ export interface operations {
     "desktop.resize_window": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8428,7 +8428,7 @@ export interface operations {
             query?: {
                 /** @description `clipboard` (default), or `primary`: the current selection. */
                 selection?: ("clipboard" | "primary") | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8505,7 +8505,7 @@ export interface operations {
     "desktop.set_clipboard": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8577,7 +8577,7 @@ export interface operations {
     "desktop.launch": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8658,7 +8658,7 @@ export interface operations {
     "desktop.open": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8730,7 +8730,7 @@ export interface operations {
     "desktop.record": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8802,7 +8802,7 @@ export interface operations {
     "desktop.stop_recording": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8861,7 +8861,7 @@ export interface operations {
     "desktop.recordings": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8911,7 +8911,7 @@ export interface operations {
     "desktop.recording": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -8973,7 +8973,7 @@ export interface operations {
     "desktop.delete_recording": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9042,7 +9042,7 @@ export interface operations {
     "desktop.download_recording": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9104,7 +9104,7 @@ export interface operations {
     "desktop.stream": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9154,7 +9154,7 @@ export interface operations {
     "desktop.start_stream": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9213,7 +9213,7 @@ export interface operations {
     "desktop.stop_stream": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9584,7 +9584,7 @@ export interface operations {
                 limit?: number | null;
                 /** @description `nextCursor` of the previous page. */
                 cursor?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9665,7 +9665,7 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -9746,7 +9746,7 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: {
@@ -9859,12 +9859,14 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: {
                 /** @description Write only if the file still has this tag; `*` writes only if the file exists. */
                 "If-Match"?: string | null;
+                /** @description `*` writes only if there is no such file; a tag, only if the file no longer has it. */
+                "If-None-Match"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -9967,7 +9969,7 @@ export interface operations {
                 sessionId?: string | null;
                 /** @description Format of the archive. */
                 format?: "tar" | "zip";
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10062,7 +10064,7 @@ export interface operations {
                 limit?: number;
                 /** @description Time limit in milliseconds. */
                 timeoutMs?: number;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10143,7 +10145,7 @@ export interface operations {
                 path?: string | null;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10226,7 +10228,7 @@ export interface operations {
                 sessionId?: string | null;
                 /** @description Also delete a directory that is not empty. */
                 recursive?: boolean;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10307,7 +10309,7 @@ export interface operations {
                 path?: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10384,7 +10386,7 @@ export interface operations {
     "fs.move": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10469,7 +10471,7 @@ export interface operations {
                 path?: string | null;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10739,7 +10741,7 @@ export interface operations {
             query?: {
                 /** @description Only processes of this owner. */
                 owner?: ("desktop" | "system" | "user") | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10798,7 +10800,7 @@ export interface operations {
     "processes.create": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10870,7 +10872,7 @@ export interface operations {
     "processes.run": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10942,7 +10944,7 @@ export interface operations {
     "processes.config": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -10992,7 +10994,7 @@ export interface operations {
     "processes.configure": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11064,7 +11066,7 @@ export interface operations {
     "processes.get": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11126,7 +11128,7 @@ export interface operations {
     "processes.delete": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11197,7 +11199,7 @@ export interface operations {
             query?: {
                 /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11270,7 +11272,7 @@ export interface operations {
             query?: {
                 /** @description How long to wait for the exit, in milliseconds (default 2000). */
                 waitMs?: number | null;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11349,7 +11351,7 @@ export interface operations {
                 tail?: number | null;
                 /** @description Return a stream that continues until the process ends. */
                 follow?: boolean;
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: {
@@ -11431,7 +11433,7 @@ export interface operations {
     "processes.input": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11515,7 +11517,7 @@ export interface operations {
     "processes.resize": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;
@@ -11590,7 +11592,7 @@ export interface operations {
     "processes.terminal": {
         parameters: {
             query?: {
-                /** @description Node that the request is meant for; another one refuses it (default: any). */
+                /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
             header?: never;

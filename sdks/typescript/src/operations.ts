@@ -3,7 +3,7 @@ import { Desktop } from "./desktop.js";
 import { type ProblemDetails, problemOf, StreamError } from "./errors.js";
 import type { Event } from "./events.js";
 import { Fs } from "./fs.js";
-import { type CallOptions, Http, type HttpOptions, type Operation, parted } from "./http.js";
+import { type CallOptions, type Content, Http, type HttpOptions, type Operation, parted } from "./http.js";
 import { randomHex } from "./ids.js";
 import type { components, operations } from "./openapi.js";
 import { Processes, type ProcessRun, type ProcessToRun } from "./processes.js";
@@ -61,7 +61,7 @@ export type Health = Schemas["Health"];
 export type Readiness = Schemas["Readiness"];
 
 export interface MessageOptions extends CallOptions {
-  /** The same key gives the same turn, however often it is sent (default: a new key). */
+  /** A repeated key returns the same turn (default: a new key). */
   idempotencyKey?: string | undefined;
 }
 
@@ -82,11 +82,11 @@ export type LogEntry =
 export class Operations {
   /** @internal */
   readonly http: Http;
-  /** Processes of the sandbox, and terminals. */
+  /** Processes and terminals on the daemon's machine. */
   readonly processes: Processes;
-  /** Files of the daemon's machine. */
+  /** Files on the daemon's machine. */
   readonly fs: Fs;
-  /** The virtual desktop of the daemon's machine. */
+  /** The virtual desktop on the daemon's machine. */
   readonly desktop: Desktop;
 
   constructor(options: HttpOptions) {
@@ -175,7 +175,7 @@ export class Operations {
     return this.http.json("sessions.update", { path: { session_id: sessionId }, body, ...options });
   }
 
-  /** Terminate a session and forget it. */
+  /** Terminate a session and delete it with its events. */
   deleteSession(sessionId: string, options: CallOptions = {}): Promise<void> {
     return this.http.done("sessions.delete", { path: { session_id: sessionId }, ...options });
   }
@@ -257,7 +257,7 @@ export class Operations {
   ): Promise<StoredAttachment> {
     const { contentType, ...rest } = options;
     const mime = contentType ?? (content instanceof Blob && content.type ? content.type : "application/octet-stream");
-    const parts = { path: { session_id: sessionId }, headers: { "content-type": mime }, content: content as BodyInit };
+    const parts = { path: { session_id: sessionId }, headers: { "content-type": mime }, content: content as Content };
     return this.http.json("attachments.upload", { ...parts, ...parted(rest) });
   }
 
@@ -274,7 +274,7 @@ export class Operations {
     return this.http.json("changes.list", { path: { session_id: sessionId }, ...options });
   }
 
-  /** Restore files as they were when the session began. `undoRevert` brings back what was overwritten or removed. */
+  /** Restore files to their state when the session began. `undoRevert` restores what was overwritten or removed. */
   revertChanges(sessionId: string, body: Revert, options: CallOptions = {}): Promise<Reverted> {
     return this.http.json("changes.revert", { path: { session_id: sessionId }, body, ...options });
   }
@@ -311,7 +311,7 @@ export class Operations {
     return this.http.done("config.delete_mcp", parted(query));
   }
 
-  /** Show an entry of the skills of a directory. */
+  /** Show one entry of a directory's skills. */
   getSkillsConfig(query: QueryOf<"config.get_skills"> & CallOptions): Promise<SkillsConfig> {
     return this.http.json("config.get_skills", parted(query));
   }
@@ -355,7 +355,7 @@ export class Operations {
     return this.http.done("questions.reply", { path, body, ...options });
   }
 
-  /** Refuse to answer a question. */
+  /** Reject a question. */
   rejectQuestion(sessionId: string, questionId: string, options: CallOptions = {}): Promise<void> {
     const path = { session_id: sessionId, question_id: questionId };
     return this.http.done("questions.reject", { path, ...options });
@@ -363,7 +363,7 @@ export class Operations {
 
   // -- tools of the client ------------------------------------------------------------------------
 
-  /** List calls of the client's tools that wait for an answer. */
+  /** List pending calls to the client's tools. */
   listToolCalls(sessionId: string, options: CallOptions = {}): Promise<ToolCallList> {
     return this.http.json("tool_calls.list", { path: { session_id: sessionId }, ...options });
   }
@@ -400,7 +400,7 @@ export class Operations {
     yield* followSession(this.http, sessionId, query);
   }
 
-  /** Stream the events of all sessions, and news when one is created, changed or deleted; from now on, or after `offset`. */
+  /** Stream the events of all sessions, and updates when one is created, changed or deleted; from now on, or after `offset`. */
   async *streamAllEvents(
     options: { offset?: number | undefined } & CallOptions & StreamOptions = {},
   ): AsyncGenerator<LogEntry, void, undefined> {
@@ -414,7 +414,7 @@ export class Operations {
 
   // -- processes ----------------------------------------------------------------------------------
 
-  /** Run a program on the daemon's machine and wait for its end: `(await client.exec("git", ["status"])).stdout`. */
+  /** Run a program on the daemon's machine and wait until it exits: `(await client.exec("git", ["status"])).stdout`. */
   exec(
     command: string,
     args: string[] = [],
@@ -458,7 +458,7 @@ export class Operations {
   }
 }
 
-/** A message or a command with a key: it becomes one turn, however often it is sent. */
+/** A message or a command with an idempotency key: it becomes one turn, however often it is sent. */
 function keyed(options: MessageOptions) {
   const headers = { "idempotency-key": options.idempotencyKey ?? randomHex() };
   return { headers, signal: options.signal };

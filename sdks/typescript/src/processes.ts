@@ -1,4 +1,4 @@
-/** Processes of the sandbox: start, inspect, write to and end them. Terminals are processes too. */
+/** Processes on the daemon's machine: start, inspect, write to and end them. Terminals are processes too. */
 import { Http, type NodeOptions } from "./http.js";
 import type { components, operations } from "./openapi.js";
 import { follow, type StreamOptions } from "./stream.js";
@@ -27,18 +27,18 @@ export class Processes {
     this.#http = http;
   }
 
-  /** List the processes: those that run, and those that have ended. */
+  /** List running and ended processes. */
   list(query: { owner?: ProcessInfo["owner"] } & NodeOptions = {}): Promise<ProcessList> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.list", { query: rest, signal });
   }
 
-  /** Start a process that runs until it ends, is ended, or the daemon stops. */
+  /** Start a process that runs until it exits, is stopped, or the daemon stops. */
   create(body: NewProcess, options: NodeOptions = {}): Promise<ProcessInfo> {
     return this.#http.json("processes.create", { body, ...options });
   }
 
-  /** Run a program to its end and return its output. */
+  /** Run a program to completion and return its output. */
   run(body: ProcessToRun, options: NodeOptions = {}): Promise<ProcessRun> {
     return this.#http.json("processes.run", { body, ...options });
   }
@@ -48,7 +48,7 @@ export class Processes {
     return this.#http.json("processes.config", options);
   }
 
-  /** Set the limits of processes: all of them. */
+  /** Replace the limits of processes. */
   configure(body: ProcessConfig, options: NodeOptions = {}): Promise<ProcessConfig> {
     return this.#http.json("processes.configure", { body, ...options });
   }
@@ -63,13 +63,13 @@ export class Processes {
     return this.#http.done("processes.delete", { path: { process_id: processId }, ...options });
   }
 
-  /** Ask a process to end (SIGTERM) and wait for it. A process may ignore this. */
+  /** Send SIGTERM to a process and wait for its exit. A process that ignores it keeps running. */
   stop(processId: string, query: { waitMs?: number } & NodeOptions = {}): Promise<ProcessInfo> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.stop", { path: { process_id: processId }, query: rest, signal });
   }
 
-  /** End a process and everything that it started (SIGKILL). */
+  /** Kill a process and everything it started (SIGKILL). */
   kill(processId: string, query: { waitMs?: number } & NodeOptions = {}): Promise<ProcessInfo> {
     const { signal, ...rest } = query;
     return this.#http.json("processes.kill", { path: { process_id: processId }, query: rest, signal });
@@ -104,7 +104,7 @@ export class Processes {
     return this.#http.json("processes.resize", { path: { process_id: processId }, body: size, ...options });
   }
 
-  /** The address of a terminal's WebSocket, for a client of your own. It holds the token. */
+  /** The address of a terminal's WebSocket, for your own client. It contains the token. */
   terminalUrl(processId: string, node?: string): string {
     return this.#http.socketUrl("processes.terminal", { process_id: processId }, node);
   }

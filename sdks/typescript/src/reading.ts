@@ -1,6 +1,9 @@
 /** One pass over a turn: its signal, its timers, and the work done at the same time. */
 import { TurnError } from "./errors.js";
 
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export class Reading {
   readonly #control = new AbortController();
   readonly #outer: AbortSignal | undefined;
@@ -23,20 +26,22 @@ export class Reading {
   }
 
   after(milliseconds: number, then: () => void | Promise<void>): void {
-    const timer = setTimeout(() => this.meanwhile(Promise.resolve(then())), Math.max(0, milliseconds));
-    this.#timers.add(timer);
+    const isTooLong = milliseconds > LONGEST_TIMER_MS;
+    const work = isTooLong ? () => this.after(milliseconds - LONGEST_TIMER_MS, then) : then;
+    const wait = Math.min(Math.max(0, milliseconds), LONGEST_TIMER_MS);
+    this.#timers.add(setTimeout(() => this.track(Promise.resolve(work())), wait));
   }
 
-  meanwhile(work: Promise<void>): void {
+  track(work: Promise<void>): void {
     this.#answers.push(work.catch((error: unknown) => this.stop(error)));
   }
 
-  /** Like `meanwhile`, but the reading may end before the work does. */
-  beside(work: Promise<void>): void {
+  /** Like `track`, but the reading may end before the work does. */
+  background(work: Promise<void>): void {
     work.catch((error: unknown) => this.stop(error));
   }
 
-  /** Wait for the work beside the stream, and throw its errors. A limit that has just run out is not one of them. */
+  /** Wait for the tracked work, and throw its errors. A limit that has just run out is not one of them. */
   async answered(): Promise<void> {
     await Promise.all(this.#answers);
     if (!(this.signal.reason instanceof TurnError)) this.signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Requests that need an answer: permissions, questions, and calls of a client's tools. */
+/** Requests that need an answer: permissions, questions, and calls to a client's tools. */
 import type { PermissionRequested, PermissionResolved, QuestionRequested, QuestionResolved } from "./events.js";
 
 /** The label of a status item for a call that a client must answer. */

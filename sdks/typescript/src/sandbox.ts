@@ -10,7 +10,7 @@ export interface SandboxProvider {
   /** For messages, e.g. `e2b`. */
   readonly name: string;
   /**
-   * Create the sandbox of this name, or find it and wake it up, and start the daemon in it unless it is running.
+   * Create the sandbox of this name, or find and resume it, and start the daemon in it unless it is running.
    * If this fails, a sandbox that was created for it is gone.
    */
   start(request: SandboxRequest): Promise<Sandbox>;

@@ -38,7 +38,7 @@ export interface GetOptions extends Handlers {
 }
 
 export interface PromptOptions extends TurnOptions, Omit<Message, "message"> {
-  /** The same key gives the same turn, so a restarted program that chose its own key finds its turn again. */
+  /** A repeated key returns the same turn, so a restarted program that chose its own key finds its turn again. */
   idempotencyKey?: string | undefined;
 }
 
@@ -232,10 +232,10 @@ export class Session {
     try {
       const { eventCount: offset } = await this.info(options);
       const { toolCalls } = await this.#client.listToolCalls(this.id, options);
-      for (const call of toolCalls) reading.beside(this.#toolbox.answer(http, this.id, call));
+      for (const call of toolCalls) reading.background(this.#toolbox.answer(http, this.id, call));
       for await (const event of this.#client.streamEvents(this.id, { offset, signal: reading.signal })) {
         const call = event.type === "item.started" ? toolRequestIn(event.data.item) : null;
-        if (call) reading.beside(this.#toolbox.answer(http, this.id, call));
+        if (call) reading.background(this.#toolbox.answer(http, this.id, call));
       }
     } finally {
       reading.close();

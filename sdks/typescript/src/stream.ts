@@ -18,7 +18,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** What a stream tells about its connection. */
+/** What a stream reports about its connection. */
 export type StreamConnection =
   | { readonly state: "open" }
   | {
@@ -32,7 +32,7 @@ export type StreamConnection =
     };
 
 export interface StreamOptions {
-  /** Is called when a connection opens, and when one was lost or could not be made. */
+  /** Called when a connection opens, and when one was lost or could not be made. */
   onConnection?: ((connection: StreamConnection) => void) | undefined;
   /** Whether a new connection begins with what the lost one missed (default: true). */
   resume?: boolean | undefined;

@@ -9,7 +9,7 @@ type Schemas = components["schemas"];
 
 /** The description of a tool, for the daemon and the agent. */
 export type ToolSpec = Schemas["Tool"];
-/** A call of a client's tool that waits for its result. */
+/** A call to a client's tool that waits for its result. */
 export type ToolRequest = Schemas["ToolRequest"];
 /** The result of a call: `output` or `error`, and images. */
 export type ToolReply = Schemas["ReplyToolCallBody"];

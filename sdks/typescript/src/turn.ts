@@ -147,7 +147,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   }
 
   async #collect(): Promise<TurnResult> {
-    for await (const event of this.#begin()) void event;
+    // After a loop over its events or its text, a turn can still be awaited for its result.
+    if (!this.#isOver) for await (const event of this.#begin()) void event;
     return this.#checked();
   }
 
@@ -169,18 +170,18 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     return this.#read();
   }
 
-  /** Yields the events. After an error, reading can continue: no event is yielded twice. */
+  /** Yields the events. After an error, or a loop that was left, reading can continue: no event is yielded twice. */
   async *#read(): AsyncGenerator<Event, void, undefined> {
     const reading = new Reading(this.#options.signal);
     const cancelled = this.#limitTime(reading);
     try {
       yield* this.#events(reading);
     } catch (error) {
-      this.#isRead = false;
       this.#result = null;
       if (error instanceof TurnTimeout) await cancelled();
       throw error;
     } finally {
+      this.#isRead = this.#isOver;
       reading.close();
     }
   }
@@ -269,8 +270,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   #ask(request: Request, reading: Reading): void {
     if (this.#hasHandler(request)) {
       // A turn that was cancelled does not wait for a function that runs.
-      if ("call_id" in request) return reading.beside(this.#toolbox.answer(this.#http, this.#sessionId, request));
-      return reading.meanwhile(this.#answer(request));
+      if ("call_id" in request) return reading.background(this.#toolbox.answer(this.#http, this.#sessionId, request));
+      return reading.track(this.#answer(request));
     }
     const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
     if (answerTimeoutMs === null) return;

@@ -66,9 +66,16 @@ async function install(): Promise<void> {
   writeFileSync(join(project, "page/tsconfig.json"), JSON.stringify(BROWSER_OPTIONS));
 }
 
-/** A program in CommonJS, with the package's types checked; its client is closed with its block. */
+/** A program in CommonJS, with the package's types checked and none of a browser; its client is closed with its block. */
 const COMMON_OPTIONS = {
-  compilerOptions: { target: "ES2022", module: "NodeNext", strict: true, types: ["node"], outDir: "../build" },
+  compilerOptions: {
+    target: "ES2022",
+    lib: ["ES2022"],
+    module: "NodeNext",
+    strict: true,
+    types: ["node"],
+    outDir: "../build",
+  },
 };
 const COMMON_PROGRAM = `
 import { type PermissionRequested, SandboxAgent, TurnFailed } from "sandbox-agentd";

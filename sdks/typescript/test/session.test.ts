@@ -55,6 +55,28 @@ test("the text of a turn is the agent's answer, without thinking, tools and sub-
   }
 });
 
+test("a turn whose text or events were read can be awaited for its result", async () => {
+  const session = await mock();
+  const turn = session.prompt("hello");
+  for await (const piece of turn.text()) assert.ok(piece);
+  const { stopReason, usage } = await turn;
+  assert.deepEqual([stopReason, usage?.output_tokens], ["end_turn", (await turn).usage?.output_tokens]);
+  const left = session.prompt("permission a");
+  for await (const event of left) {
+    if (event.type !== "permission.requested") continue;
+    await session.replyPermission(event.data.permission_id, "once");
+    break;
+  }
+  assert.equal((await left).text, "The command said: a");
+});
+
+test("a time limit that is longer than any timer is not over at once", async () => {
+  const session = await mock();
+  for (const timeoutMs of [2 ** 31, Infinity]) {
+    assert.equal((await session.prompt("pace 5 20", { timeoutMs })).stopReason, "end_turn");
+  }
+});
+
 test("a failed turn throws where its text is read, and not where its events are", async () => {
   const session = await mock();
   const pieces: string[] = [];
