@@ -16,7 +16,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PAGE = "src/sandbox_agent/http/ui/index.html"
 SOURCES = ("inspector", "sdks/typescript/src", "sdks/react/src", "docs/compatibility.mdx")
 STEPS = (
-    ("npm", "ci", "--silent", "--no-progress", "--omit=dev"),
+    ("node", "check-node.cjs"),
+    # Not --silent, which leaves out the reason of a failure too.
+    ("npm", "ci", "--loglevel=error", "--no-progress", "--no-audit", "--no-fund", "--omit=dev"),
     ("npx", "--no-install", "vite", "build", "--logLevel", "warn"),
 )
 
@@ -34,7 +36,7 @@ def is_built(root: Path) -> bool:
 
 
 def _sources(root: Path) -> list[Path]:
-    files = (file for folder in SOURCES for file in (root / folder).rglob("*"))
+    files = (file for source in SOURCES for file in ((root / source), *(root / source).rglob("*")))
     return [file for file in files if "node_modules" not in file.parts and file.is_file()]
 
 

@@ -229,9 +229,18 @@ def _window(browser: Browser, colours: Colours, size: tuple[int, int]) -> Iterat
     page.close()
 
 
+# Markdown and colours are loaded after the text.
+COMPLETE = """
+() => !document.querySelector('.sa-assistant .sa-plain-text')
+  && [...document.querySelectorAll('.sa-code-block, .sa-command, .sa-json')]
+    .every((code) => code.querySelector('[class^=sa-code-]'))
+"""
+
+
 def _save(page: Page, name: str) -> None:
     path = IMAGES / f"inspector-{name}.png"
     page.mouse.move(0, 0)
+    page.wait_for_function(COMPLETE)
     page.screenshot(path=path)
     if shutil.which("pngquant"):
         subprocess.run(["pngquant", "--force", "--ext", ".png", "--skip-if-larger", str(path)], check=False)

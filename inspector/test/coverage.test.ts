@@ -17,7 +17,8 @@ A sentence | with a bar.
 
 ## What an agent cannot do, and why
 
-- Claude Code, Model error: 500: it tries again: \`turnTimeoutMs\` ends it
+- Claude Code, Model error: 500: it tries again:
+  \`turnTimeoutMs\` ends it
 `;
 
 test("each agent has its column, and a gap its reason", () => {

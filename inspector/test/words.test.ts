@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { tidied } from "../src/daemon/arrival";
 import { asCurl, RequestLog } from "../src/daemon/requestLog";
-import { ago, bytes, count, duration, money } from "chat/parts/format";
+import { ago, bytes, clock, count, duration, moment, money } from "chat/parts/format";
 import { parsed } from "../src/route";
 import { draftsFrom, serversOf, wordsOf } from "../src/sessions/mcp";
 import { conditionsOf, rulesOf } from "../src/sessions/rules";
@@ -129,6 +129,12 @@ test.each([
 ])("the permission %j reads: %s", (permission, outcome, message) => {
   expect(outcomeOf(permission as never)).toBe(outcome);
   expect(messageOf(permission as never)).toBe(message);
+});
+
+test("a time has its date unless it is today's", () => {
+  const time = new Date(2026, 0, 27, 19, 10, 11);
+  expect(moment(time.getTime(), new Date(2026, 0, 27, 23))).toBe(clock(time.getTime()));
+  expect(moment(time.getTime(), new Date(2026, 0, 28, 1))).toContain("27");
 });
 
 test("a figure never rounds up to the next unit", () => {

@@ -147,7 +147,7 @@ def test_a_token_never_goes_to_an_address_of_the_link_unasked(
     for before in (page.url, "about:blank"):
         page.goto(before)
         page.goto(f"{address(daemon)}/ui/#endpoint={address(locked)}&token=stolen")
-        expect(page.get_by_role("note")).to_contain_text("came with the link")
+        expect(page.get_by_role("note")).to_contain_text("comes from the link")
         expect(page.get_by_label("Endpoint")).to_have_value(address(locked))
     assert [url for url in asked if url.startswith(address(locked))] == []
 
@@ -173,7 +173,7 @@ def test_the_command_that_starts_a_daemon_can_be_copied(page: Page, daemon: Daem
     assert page.evaluate("navigator.clipboard.readText()") == start
 
 
-def test_a_token_that_no_longer_holds_leads_back_to_the_door(
+def test_a_token_that_is_no_longer_valid_leads_back_to_the_connect_screen(
     page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("changed")

@@ -114,9 +114,8 @@ def test_agents_and_what_they_can_do_are_listed(window: Window, session: str, cl
 
 
 def test_each_agent_shows_its_coverage_with_the_reasons_of_its_gaps(window: Window, session: str) -> None:
-    lines = (
-        (Path(__file__).parents[2] / "docs" / "compatibility.mdx").read_text().replace("`", "").splitlines()
-    )
+    page = (Path(__file__).parents[2] / "docs" / "compatibility.mdx").read_text()
+    lines = page.replace("`", "").replace("\n  ", " ").splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     titles, _, names, versions, stability, *features = rows
     at = titles.index("Codex")
@@ -175,6 +174,15 @@ def test_usage_is_shown_turn_by_turn(window: Window, client: Client) -> None:
     expect(usage.get_by_role("img", name="Tokens of the last 2 turns")).to_be_visible()
     client.turn(session, "hello")
     expect(usage.locator("tbody tr")).to_have_count(3)
+
+
+def test_the_head_of_the_panel_is_as_high_as_the_head_of_the_session(window: Window, session: str) -> None:
+    bottom = "head => head.getBoundingClientRect().bottom"
+    heads = window.page.locator(".sessionHead, .panel > header")
+    expect(heads).to_have_count(2)
+    for width in (1180, 1280, 1600):
+        window.page.set_viewport_size({"width": width, "height": 720})
+        assert heads.first.evaluate(bottom) == heads.last.evaluate(bottom), width
 
 
 @pytest.mark.parametrize("width", [1280, 1000, 375])

@@ -100,7 +100,7 @@ def test_what_closes_gives_focus_back(window: Window, client: Client) -> None:
     expect(opener).to_be_focused()
 
     window.button("Reject…").press("Enter")
-    expect(window.page.get_by_label("Why not")).to_be_focused()
+    expect(window.page.get_by_label("Reason (sent to the agent)")).to_be_focused()
     window.page.keyboard.press("Escape")
     expect(window.button("Reject…")).to_be_focused()
 

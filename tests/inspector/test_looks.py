@@ -146,7 +146,9 @@ def test_axe_finds_nothing(busy: Window) -> None:
     assert axe_findings(busy, "dialog") == []
 
 
-def test_axe_finds_nothing_at_the_door_and_in_an_empty_session(window: Window, client: Client) -> None:
+def test_axe_finds_nothing_on_the_connect_screen_and_in_an_empty_session(
+    window: Window, client: Client
+) -> None:
     window.enter(client.create())
     expect(window.page.get_by_label("Things to try")).to_be_visible()
     assert axe_findings(window) == []
@@ -162,7 +164,7 @@ document.fonts.ready.then(() => ["navigation", "resource"].flatMap((kind) =>
 """
 
 
-def test_the_first_load_is_small_and_asks_nobody_else(
+def test_the_first_load_is_small_and_loads_nothing_from_elsewhere(
     new_page: Callable[[], Page], daemon: Daemon, client: Client
 ) -> None:
     session = client.create()
@@ -207,6 +209,37 @@ def test_the_first_tab_stop_leads_past_the_list(window: Window, client: Client) 
     window.enter(client.create())
     skip.press("Enter")
     expect(window.message).to_be_focused()
+
+
+# How many characters each line of a paragraph has, without the last.
+LINES = """
+(paragraph) => {
+  const text = paragraph.firstChild;
+  const range = new Range();
+  const tops = [...text.data].map((_, at) => {
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().top;
+  });
+  const lines = Object.values(Object.groupBy(tops, (top) => top)).map(({ length }) => length);
+  return lines.slice(0, -1);
+}
+"""
+
+
+def test_lines_of_prose_have_about_72_characters(window: Window, client: Client) -> None:
+    session = client.create()
+    prose = "The quick brown fox jumps over the lazy dog, and nobody in the village knows why it does. "
+    client.turn(session, prose * 12)
+    window.page.set_viewport_size({"width": 1440, "height": 900})
+    window.enter(session)
+    expect(window.log.locator(".sa-markdown > p")).to_be_visible()
+    window.page.evaluate("document.fonts.ready")
+    for text in (".sa-markdown > p", ".sa-user-text"):
+        lines = window.log.locator(text).evaluate(LINES)
+        assert len(lines) > 10
+        assert max(lines) <= 80, lines
+        assert 64 <= sum(lines) / len(lines) <= 76, lines
 
 
 @in_one_colour
@@ -257,7 +290,7 @@ def test_long_words_do_not_break_the_layout(window: Window, client: Client) -> N
     window.page.set_viewport_size(PHONE)
     window.enter(session)
     window.button("Reject…").click()
-    window.page.get_by_label("Why not").fill("No" * 200)
+    window.page.get_by_label("Reason (sent to the agent)").fill("No" * 200)
     window.button("Reject").click()
     client.send(session, "multi")
     expect(window.card("Question")).to_be_visible()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from tests.daemons import Client, Daemon, client_of, running
 
@@ -73,20 +74,51 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         shows_the_log(window, client, session)
 
 
-def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(window: Window, client: Client) -> None:
+def test_an_answer_that_could_not_be_sent_can_be_given_when_the_daemon_is_back(
+    new_page: Callable[[], Page], daemon: Daemon, client: Client
+) -> None:
+    session = client.create()
+    client.send(session, "permission one")
+    window = Window(new_page(), daemon)
+    # As behind a network that is gone: the agent still waits.
+    for lost in ("**/v1/events/sse*", "**/reply"):
+        window.page.route(lost, lambda route: route.abort())
+    window.enter(session)
+    window.button("Allow once").click()
+    failure = window.card("Permission: bash").get_by_role("alert")
+    expect(failure).to_have_text("the daemon does not answer")
+    window.page.unroute_all(behavior="wait")
+    expect(window.page.get_by_role("status").first).to_have_text("Live")
+    expect(failure).to_have_count(0)
+    window.button("Allow once").click()
+    window.turn_is_over()
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "a reload", "another session"])
+def test_a_message_that_could_not_be_sent_stays_and_is_sent_once(
+    window: Window, client: Client, meanwhile: str
+) -> None:
     session = client.create()
     window.enter(session)
     window.page.route("**/messages", lambda route: (route.fetch(), route.abort()))
     window.message.fill("only once")
     window.message.press("Enter")
     expect(window.page.get_by_role("alert")).to_contain_text("Not sent")
-    expect(window.message).to_have_value("only once")
     window.page.unroute("**/messages")
+    if meanwhile == "a reload":
+        window.page.reload()
+    elif meanwhile == "another session":
+        window.enter(client.create())
+        window.enter(session)
+    expect(window.message).to_have_value("only once")
     window.message.press("Enter")
     expect(window.message).to_have_value("")
     window.turn_is_over()
     expect(window.log.locator(".sa-message.sa-user")).to_have_count(1)
     assert [event["type"] for event in client.events(session)].count("turn.started") == 1
+    window.say("only once")  # the same words as a new message
+    window.turn_is_over()
+    expect(window.log.locator(".sa-message.sa-user")).to_have_count(2)
 
 
 def test_a_lost_conversation_can_be_started_over(new_page: Callable[[], Page], tmp_path: Path) -> None:
@@ -104,6 +136,6 @@ def test_a_lost_conversation_can_be_started_over(new_page: Callable[[], Page], t
         window.message.fill("hi")
         window.message.press("Enter")
         expect(window.page.get_by_role("alert")).to_contain_text("conversation is gone")
-        window.button("Begin a new conversation with it").click()
+        window.button("Start a new conversation with it").click()
         window.sees("You said: hi (message 1 of this conversation)")
         window.sees("resume lost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
@@ -154,6 +155,25 @@ def test_sessions_are_found_by_text_and_by_state(window: Window, client: Client)
     search.fill("mock needs you")
     expect(row(window, "Asking something")).to_be_visible()
     expect(row(window, "Needle in the hay")).to_have_count(0)
+
+
+def test_sessions_are_found_by_their_directory_and_their_first_prompt(
+    window: Window, client: Client, tmp_path: Path
+) -> None:
+    folder = tmp_path / "haystack"
+    folder.mkdir()
+    oldest = client.create(directory=str(folder))
+    client.turn(oldest, "look for the needle")
+    for number in range(20):
+        client.create(title=f"Later {number}")
+    # So far down in the list that nobody has seen its name.
+    window.page.set_viewport_size({"width": 1280, "height": 400})
+    window.page.reload()
+    search = window.page.get_by_label("Search sessions")
+    search.fill("needle")
+    expect(row(window, "look for the needle")).to_have_attribute("href", f"#/sessions/{oldest}")
+    search.fill("haystack")
+    expect(row(window, "look for the needle")).to_have_count(1)
 
 
 def test_a_session_without_a_title_is_called_by_its_first_prompt(window: Window, client: Client) -> None:

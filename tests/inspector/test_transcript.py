@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,25 @@ def test_what_is_opened_at_the_end_stays_at_the_end_and_in_sight(window: Window,
     window.tool("bash").click()
     expect(window.tool("bash")).to_be_in_viewport(ratio=1)
     expect(to_end).to_be_visible()
+
+
+def test_an_entry_that_grows_does_not_leave_the_end(window: Window, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "markdown")
+    window.enter(session)
+    window.turn_is_over()
+    comes_to_the_end(window)
+    # The browser reports a scroll after the entry has grown and before anybody has measured it.
+    window.log.evaluate(
+        """box => {
+            const rows = [...box.querySelectorAll(".sa-row")];
+            const last = rows.sort((a, b) => a.dataset.index - b.dataset.index).at(-1);
+            last.style.paddingBottom = "400px";
+            box.dispatchEvent(new Event("scroll"));
+        }"""
+    )
+    comes_to_the_end(window)
+    expect(window.button("To the end")).to_be_hidden()
 
 
 def test_the_way_to_the_end_is_offered_only_when_it_is_far(window: Window, client: Client) -> None:
@@ -184,6 +204,33 @@ def test_a_file_goes_with_a_message_and_an_image_comes_back(
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
 
 
+def test_attached_files_stay_with_the_session_until_they_are_sent(
+    window: Window, session: str, client: Client, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    for file in (first, second):
+        file.write_text("remember the milk\n")
+    picker = window.page.get_by_label("Files", exact=True)
+    attached = window.page.get_by_role("list", name="Attached files")
+    picker.set_input_files(first)
+    expect(attached).to_contain_text("18 B")
+    window.enter(client.create())
+    expect(attached).to_have_count(0)
+    window.enter(session)
+    expect(attached).to_contain_text("first.txt")
+    held: list[Route] = []
+    window.page.route("**/messages", lambda route: held.append(route))
+    window.message.fill("hello")
+    with window.page.expect_request("**/messages"):
+        window.message.press("Enter")
+    picker.set_input_files(second)
+    expect(attached).to_contain_text("second.txt")
+    held[0].continue_()
+    expect(attached).not_to_contain_text("first.txt")
+    expect(attached).to_contain_text("second.txt")
+    expect(window.log.locator(".sa-message.sa-user")).to_contain_text("first.txt")
+
+
 def test_a_file_may_be_dropped_on_the_transcript(window: Window, session: str) -> None:
     dropped = window.log.evaluate(
         """(log) => {
@@ -210,6 +257,26 @@ def test_prompts_of_other_clients_are_marked(window: Window, session: str, clien
     window.page.reload()
     expect(theirs).to_contain_text("Another client")
     expect(window.log.get_by_text("Another client")).to_have_count(1)
+
+
+def test_prompts_of_another_tab_are_ones_own(
+    window: Window, session: str, new_page: Callable[[], Page]
+) -> None:
+    other = Window(new_page(), window.daemon)
+    other.enter(session)
+    window.say("mine, from the first tab")
+    other.sees("You said: mine, from the first tab")
+    expect(other.log.get_by_text("Another client")).to_have_count(0)
+
+
+def test_a_message_of_an_earlier_day_has_its_date(window: Window, client: Client) -> None:
+    session = client.create()
+    client.turn(session, "hello")
+    window.page.clock.set_fixed_time(datetime.now() + timedelta(days=2))
+    window.enter(session)
+    year = str(datetime.now().year)
+    expect(window.log.locator(".sa-session-start")).to_contain_text(year)
+    expect(window.log.locator(".sa-message time").first).to_contain_text(year)
 
 
 def test_a_message_has_its_time_and_can_be_copied(window: Window, session: str) -> None:
@@ -247,6 +314,31 @@ def test_search_finds_text_that_is_folded_or_out_of_sight(window: Window, client
     field.press("Escape")
     expect(field).to_have_count(0)
     assert window.page.evaluate("CSS.highlights.size") == 0
+
+
+def test_search_finds_a_phrase_across_markup_and_marks_all_of_it(
+    window: Window, session: str, client: Client
+) -> None:
+    client.turn(session, "Read **every word** of `İstanbul` x")
+    window.turn_is_over()
+    window.page.keyboard.press("Control+f")
+    field = window.page.get_by_label("Search the transcript", exact=True)
+    count = window.page.get_by_role("search").get_by_role("status")
+    marked = (
+        "() => ['found', 'found-here'].flatMap((name) =>"
+        " [...CSS.highlights.get(`sandbox-agent-${name}`)].map(String)).sort()"
+    )
+    field.fill("read every word of")
+    # The prompt is shown as it was typed.
+    expect(count).to_have_text("1 of 1")
+    expect(window.log.locator(".sa-markdown strong")).to_be_visible()
+    assert window.page.evaluate(marked) == ["Read every word of"]
+    # In lower case, this letter is two characters long.
+    field.fill("istanbul")
+    expect(count).to_have_text("Not found")
+    field.fill("x")
+    expect(count).to_have_text("1 of 2")
+    assert window.page.evaluate(marked) == ["x", "x"]
 
 
 # -- tools --------------------------------------------------------------------------------------
@@ -295,7 +387,7 @@ def test_a_change_shows_its_counts_and_its_lines_both_ways(window: Window, sessi
     expect(diff.locator("tr.sa-added")).to_have_count(1)
 
 
-def test_a_change_of_very_many_lines_is_cut_until_one_wants_all(
+def test_a_very_long_diff_is_cut_until_all_of_it_is_requested(
     window: Window, session: str, client: Client
 ) -> None:
     def with_many_lines(route: Route) -> None:
@@ -348,6 +440,7 @@ def test_a_call_of_a_tool_waits_for_somebody_who_answers_it_or_lets_it_fail(
         card = window.card("Tool: weather")
         expect(card).to_contain_text("weather waits for its result")
         expect(card).to_contain_text('"city": "Bonn"')
+        expect(card.locator(".sa-code-string")).to_have_text('"Bonn"')
         card.get_by_label("What the tool returns, or why it fails").fill("rain")
         card.get_by_role("button", name=button).click()
         window.sees(f"weather {outcome}: rain")
@@ -386,7 +479,7 @@ def test_a_permission_for_the_session_is_not_asked_again(
 def test_a_permission_is_rejected_with_a_reason(window: Window, session: str, client: Client) -> None:
     window.say("permission rm")
     window.button("Reject…").click()
-    window.page.get_by_label("Why not").fill("not on my machine")
+    window.page.get_by_label("Reason (sent to the agent)").fill("not on my machine")
     window.button("Reject").click()
     window.turn_is_over()
     window.sees("“not on my machine”")
@@ -418,10 +511,32 @@ def test_keys_answer_only_what_is_in_sight(window: Window, client: Client) -> No
 def test_a_permission_to_edit_shows_the_change(window: Window, session: str) -> None:
     window.say("edit")
     card = window.card("Permission: edit")
+    expect(card.locator(".sa-tag")).to_have_count(0)  # the name of the tool is its kind
     expect(card.locator(".sa-diff-path")).to_contain_text("mock-edit.txt")
     expect(card.locator("tr.sa-added .sa-line-text")).to_have_count(1)
     card.get_by_role("button", name="Allow once").click()
     window.turn_is_over()
+
+
+def test_a_permission_shows_all_of_a_long_path(window: Window, session: str, client: Client) -> None:
+    elsewhere = "/a-folder-with-a-long-name" * 4 + "/mock-edit.txt"
+
+    def with_a_long_path(route: Route) -> None:
+        page = route.fetch().json()
+        for event in page["events"]:
+            if event["type"] == "permission.requested":
+                event["data"]["metadata"]["paths"] = [elsewhere]
+        route.fulfill(json=page)
+
+    path = window.card("Permission: edit").locator(".sa-diff-path")
+    window.page.set_viewport_size({"width": 390, "height": 780})
+    client.send(session, "edit")
+    expect(path).to_have_text("mock-edit.txt")  # in the session's directory
+    window.page.route("**/events?*", with_a_long_path)
+    window.page.reload()
+    expect(path).to_have_text(elsewhere)
+    assert path.evaluate("path => path.scrollWidth <= path.clientWidth"), "nothing of it is cut off"
+    window.page.unroute_all(behavior="wait")
 
 
 def test_two_windows_can_answer_and_one_does(

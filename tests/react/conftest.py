@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.npm_packages import REACT, SDK, pack, run
 
 from ..inspector.conftest import (
     browser,
@@ -26,25 +25,7 @@ from ..inspector.conftest import (
 __all__ = ["browser", "chromium_address", "complaints", "context", "new_page", "pytest_runtest_setup"]
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "sdks" / "react"
-SDK = ROOT / "sdks" / "typescript"
 EXAMPLE = ROOT / "examples" / "react"
-SECONDS = 280
-
-
-def run(*command: str | Path, folder: Path, env: dict[str, str] | None = None) -> str:
-    """The output of a command, which must succeed."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env={**os.environ, **(env or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -55,16 +36,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    cache = ROOT / ".cache"
-    cache.mkdir(exist_ok=True)
-    folder = tmp_path_factory.mktemp("packed")
-    # Workers of a parallel run come here at once, and so do those of the SDK's tests.
-    with (cache / "typescript.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        run("make", "--no-print-directory", "react", folder=ROOT)
-        for package in (SDK, PACKAGE):
-            run("npm", "pack", "--ignore-scripts", "--pack-destination", folder, folder=package)
-    return folder
+    return pack(tmp_path_factory)
 
 
 class Project:
@@ -75,7 +47,7 @@ class Project:
         shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
         modules = folder / "node_modules"
         # Copies, by hard links: a link to the folder would find another React beside its target.
-        shutil.copytree(PACKAGE / "node_modules", modules, copy_function=os.link, symlinks=True)
+        shutil.copytree(REACT / "node_modules", modules, copy_function=os.link, symlinks=True)
         shutil.copytree(
             SDK / "node_modules" / "eventsource-parser", modules / "eventsource-parser", copy_function=os.link
         )

@@ -232,7 +232,7 @@ def test_rules_of_the_page_do_not_change_the_chat(chat: Chat, client: Client) ->
         folded.first.click()
     chat.say("permission echoed")
     expect(chat.waiting).to_be_visible()
-    # Nothing else may change meanwhile, such as the time that a tool has been running.
+    # Nothing else may change in the meantime, such as the time that a tool has been running.
     page.clock.set_fixed_time(datetime.now() + timedelta(hours=1))
     expect(chat.log.get_by_text("1 h", exact=True)).to_be_visible()
     chat.message.hover()

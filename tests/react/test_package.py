@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.npm_packages import REACT, run
 
 import sandbox_agent
 
-from .conftest import EXAMPLE, PACKAGE, ROOT, Project, run
+from .conftest import EXAMPLE, ROOT, Project
 
 DOCS = ROOT / "docs" / "react.mdx"
 
@@ -20,14 +21,14 @@ DOCS = ROOT / "docs" / "react.mdx"
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_every_recording_becomes_a_transcript_that_can_be_drawn(packed: Path) -> None:
-    run("node", "node_modules/vitest/vitest.mjs", "run", folder=PACKAGE)
+    run("node", "node_modules/vitest/vitest.mjs", "run", folder=REACT)
 
 
 @pytest.mark.slow
 def test_the_types_are_right_here_and_in_a_project_that_uses_them(
     packed: Path, project: Callable[..., Project]
 ) -> None:
-    run("node", "node_modules/typescript/bin/tsc", "--noEmit", folder=PACKAGE)
+    run("node", "node_modules/typescript/bin/tsc", "--noEmit", folder=REACT)
     project().types()
 
 
@@ -48,14 +49,14 @@ def test_what_is_packed_is_the_build_and_its_sources(packed: Path) -> None:
 
 
 def test_the_package_has_the_daemons_version() -> None:
-    package = json.loads((PACKAGE / "package.json").read_text())
+    package = json.loads((REACT / "package.json").read_text())
     assert package["version"] == sandbox_agent.__version__
     assert package["peerDependencies"]["sandbox-agentd"] == f"^{sandbox_agent.__version__}"
 
 
 def test_the_lock_file_names_no_address() -> None:
     """`npm run lock` removes the addresses that npm writes."""
-    assert re.findall(r"https?://.*", (PACKAGE / "package-lock.json").read_text()) == []
+    assert re.findall(r"https?://.*", (REACT / "package-lock.json").read_text()) == []
 
 
 def test_the_chat_has_forty_lines_and_is_the_one_that_the_docs_show() -> None:
@@ -65,14 +66,14 @@ def test_the_chat_has_forty_lines_and_is_the_one_that_the_docs_show() -> None:
 
 
 def test_every_variable_of_the_theme_is_in_the_docs() -> None:
-    theme = (PACKAGE / "src" / "styles" / "theme.css").read_text()
+    theme = (REACT / "src" / "styles" / "theme.css").read_text()
     variables = set(re.findall(r"^  (--[\w-]+):", theme, re.MULTILINE))
     documented = set(re.findall(r"--[a-z][\w-]*", DOCS.read_text()))
     assert {name for name in variables if not re.match(r"--(ansi|code-)", name)} <= documented
 
 
 def test_every_class_of_the_styles_has_the_packages_prefix() -> None:
-    styles = "\n".join(file.read_text() for file in (PACKAGE / "src" / "styles").glob("*.css"))
+    styles = "\n".join(file.read_text() for file in (REACT / "src" / "styles").glob("*.css"))
     selectors = re.findall(r"^.+[,{]$", styles, re.MULTILINE)
     names = set(re.findall(r"\.([a-zA-Z][\w-]*)", "\n".join(selectors)))
     assert "sa-card" in names
@@ -80,7 +81,7 @@ def test_every_class_of_the_styles_has_the_packages_prefix() -> None:
 
 
 def test_every_class_in_the_docs_is_used() -> None:
-    code = "\n".join(file.read_text() for file in (PACKAGE / "src").rglob("*.tsx"))
+    code = "\n".join(file.read_text() for file in (REACT / "src").rglob("*.tsx"))
     used = set(re.findall(r"sa-[\w-]+", code)) | {f"sa-{role}" for role in ("user", "assistant", "system")}
     documented = set(re.findall(r"`(sa-[\w-]+)`", DOCS.read_text())) - {"sa-"}
     assert "sa-card" in documented

@@ -56,7 +56,7 @@ def with_page(checkout: Path) -> None:
 def test_a_build_that_cannot_make_the_page_fails_with_the_reason(checkout: Path, target: str) -> None:
     failed = build(checkout, target)
     assert failed.returncode != 0
-    assert "there is no npm to build it with: install Node.js 20.19 or newer" in failed.stderr
+    assert "there is no node to build it with: install Node.js 20.19 or newer" in failed.stderr
     assert not list((checkout / "dist").glob("*"))
 
 
@@ -98,15 +98,36 @@ def test_pip_builds_the_same_wheel(checkout: Path, tmp_path: Path) -> None:
     assert zipfile.ZipFile(theirs).namelist() == zipfile.ZipFile(ours).namelist()
 
 
-def test_a_page_older_than_its_sources_is_built_again(checkout: Path) -> None:
+@pytest.mark.parametrize("source", ["inspector/index.html", "docs/compatibility.mdx"])
+def test_a_page_older_than_one_of_its_sources_is_built_again(checkout: Path, source: str) -> None:
     with_page(checkout)
-    os.utime(checkout / "src" / PAGE, (0, 0))
-    npm = checkout / "npm-that-fails" / "npm"
-    npm.parent.mkdir()
-    npm.write_text("#!/bin/sh\necho no registry >&2\nexit 1\n")
-    npm.chmod(0o700)
-    failed = build(checkout, "wheel", PATH=f"{npm.parent}:/bin:/usr/bin")
+    for file in filter(Path.is_file, checkout.rglob("*")):
+        os.utime(file, (0, 0))
+    assert build(checkout, "wheel").returncode == 0
+    os.utime(checkout / source, (1, 1))
+    failed = build(checkout, "wheel")
     assert failed.returncode != 0
-    assert (
-        "could not be built: `npm ci --silent --no-progress --omit=dev` failed:\nno registry" in failed.stderr
-    )
+    assert "there is no node to build it with" in failed.stderr
+
+
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm not found")
+
+
+@needs_npm
+def test_a_node_that_is_too_old_is_named_with_the_version_that_is_needed(checkout: Path) -> None:
+    old = checkout / "old.cjs"
+    old.write_text('Object.defineProperty(process, "versions", { value: { node: "18.20.4" } });')
+    failed = build(checkout, "wheel", PATH=os.environ["PATH"], NODE_OPTIONS=f"--require {old}")
+    assert failed.returncode != 0
+    assert "the inspector needs Node.js 20.19 or newer, and " in failed.stderr
+    assert " is 18.20.4" in failed.stderr
+
+
+@needs_npm
+def test_an_npm_that_fails_says_why(checkout: Path) -> None:
+    unreachable = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
+    home = {"HOME": str(checkout), "PATH": os.environ["PATH"]}
+    failed = build(checkout, "wheel", **home, **unreachable)
+    assert failed.returncode != 0
+    assert "could not be built: `npm ci " in failed.stderr
+    assert "ECONNREFUSED" in failed.stderr

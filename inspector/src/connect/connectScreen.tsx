@@ -31,7 +31,7 @@ export function ConnectScreen({ address, failure, busy, fromLink, onConnect }: P
         <p className="sa-muted">Watch and control every agent of a sandbox-agent daemon.</p>
         {fromLink && !failure && (
           <Notice tone="warn">
-            This address came with the link that you opened. Connect only if you know it: the token goes there.
+            This address comes from the link you opened. Connect only if you trust it: your token will be sent there.
           </Notice>
         )}
         <form

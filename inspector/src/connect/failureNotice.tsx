@@ -18,7 +18,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
   const origin = window.location.origin;
   switch (failure.kind) {
     case "bad address":
-      return { title: "This is not an address", body: <p>It looks like http://127.0.0.1:2468.</p> };
+      return { title: "This is not an address", body: <p>An address looks like http://127.0.0.1:2468.</p> };
     case "not running":
       return {
         title: "Nothing answers at this address",
@@ -49,7 +49,7 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
         title: "The daemon does not answer to this host name (421)",
         body: (
           <>
-            <p>It protects itself against other names for its address. If this one is right, start it with:</p>
+            <p>It answers only to host names it knows. If this one is right, start it with:</p>
             <CommandLine text={`--allow-host ${failure.host}`} />
           </>
         ),
@@ -61,6 +61,6 @@ function explained(failure: Failure, endpoint: string): { title: string; body: R
     case "token throttled":
       return { title: "Too many wrong tokens", body: <p>Wait a minute, then try the right one.</p> };
     case "other":
-      return { title: "It did not work", body: <p>{failure.detail}</p> };
+      return { title: "Could not connect", body: <p>{failure.detail}</p> };
   }
 }

@@ -17,7 +17,7 @@ export interface Coverage {
 
 /** The columns of the matrix, by agent id. */
 export function readCoverage(page: string): ReadonlyMap<string, Coverage> {
-  const lines = page.split("\n");
+  const lines = page.replaceAll("\n  ", " ").split("\n"); // long reasons are wrapped
   const [titles = [], , names = [], versions = [], stabilities = [], ...rows] = lines.filter((line) => line.startsWith("| ")).map(cells);
   const reasonOf = (title: string, feature: string) => {
     const start = `- ${title}, ${feature}: `;

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import type { Event } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
 import { IconButton } from "chat/parts/button";
+import { CodeText } from "chat/code/codeText";
 import { CopyButton } from "chat/parts/copyButton";
 import { pretty } from "chat/parts/format";
 import { linkTo } from "../route";
@@ -42,7 +43,7 @@ function Half({ title, text }: { title: string; text: string }) {
         <CopyButton text={text} label={`Copy the ${title.toLowerCase()} payload`} />
       </header>
       <pre tabIndex={0} aria-label={title}>
-        {text}
+        <CodeText text={text} language="json" />
       </pre>
     </div>
   );

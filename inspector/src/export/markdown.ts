@@ -1,6 +1,6 @@
 /** A transcript as a Markdown document. */
-import type { Entry, SessionInfo, ToolEntry, Transcript } from "sandbox-agentd";
-import { dateAndClock, duration, money } from "chat/parts/format";
+import type { Entry, MessageEntry, SessionInfo, ToolEntry, Transcript } from "sandbox-agentd";
+import { dateAndClock, duration, lastPart, money } from "chat/parts/format";
 import { commandOf } from "chat/transcript/commandOf";
 import { messageOf, outcomeOf } from "chat/transcript/outcome";
 
@@ -13,29 +13,35 @@ export function asMarkdown(transcript: Transcript, info: SessionInfo, name: stri
 function blocksOf(entry: Entry, level = 0): string[] {
   switch (entry.kind) {
     case "message":
-      return entry.role === "user" ? ["## User", entry.text] : [entry.text];
+      return [...(entry.role === "user" ? ["## User"] : []), entry.text, ...attached(entry)].filter(Boolean);
     case "reasoning":
       return [quoted(entry.text)];
     case "tool":
       return toolBlocks(entry, level);
     case "permission": {
       const message = messageOf(entry);
-      return [`*${entry.title}: ${entry.state === "requested" ? "waits for an answer" : outcomeOf(entry)}*${message ? ` “${message}”` : ""}`];
+      return [`*${entry.title}: ${entry.state === "requested" ? "waiting for an answer" : outcomeOf(entry)}*${message ? ` “${message}”` : ""}`];
     }
     case "question":
-      if (entry.isPlan) return ["**Plan**", entry.prompt, `*${entry.state === "answered" ? "Approved" : entry.state === "rejected" ? "Rejected" : "Waits for an answer"}*`];
+      if (entry.isPlan) return ["**Plan**", entry.prompt, `*${entry.state === "answered" ? "Approved" : entry.state === "rejected" ? "Rejected" : "Waiting for an answer"}*`];
       return entry.questions.map(({ question }, index) => `**${question}** ${entry.answers?.[index]?.join(", ") ?? "(not answered)"}`);
     case "error":
       return [`**Error:** ${entry.message}`];
     case "turn_ended": {
       const cost = entry.usage?.cost_usd;
-      return [`*${[entry.stopReason.replaceAll("_", " "), duration(entry.durationMs), cost != null && money(cost)].filter(Boolean).join(" · ")}*`];
+      const took = entry.durationMs >= 100 && duration(entry.durationMs);
+      return [`*${[entry.stopReason.replaceAll("_", " "), took, cost != null && money(cost)].filter(Boolean).join(" · ")}*`];
     }
     case "session_ended":
       return [`*The session ended (${entry.reason}).* ${entry.message ?? ""}`.trim()];
     default:
       return [];
   }
+}
+
+function attached({ files, images }: MessageEntry): string[] {
+  const names = [...files, ...images].map(({ path }) => lastPart(path));
+  return names.length > 0 ? [`*Attached: ${names.join(", ")}*`] : [];
 }
 
 function toolBlocks(entry: ToolEntry, level: number): string[] {

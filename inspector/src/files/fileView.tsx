@@ -102,7 +102,7 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
           )}
           {text?.isCut && <p className="fileMore">Only the first {bytes(SHOWN)} are shown. Download the file to see all of it.</p>}
           {shown?.kind === "image" && <FileImage blob={shown.blob} name={entry.name} />}
-          {shown?.kind === "binary" && <p className="debugEmpty">This is not text. Download it to look at it.</p>}
+          {shown?.kind === "binary" && <p className="debugEmpty">This file is not text. Download it to view it.</p>}
         </div>
       )}
       {asking && (

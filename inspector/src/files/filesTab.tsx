@@ -54,7 +54,7 @@ export default function FilesTab({ sessionId }: { sessionId: string | null }) {
     setNotice("");
     try {
       for (const file of files) await api.write(folder + file.name, file);
-      setNotice(files.length === 1 ? `${files[0]?.name} is uploaded.` : `${files.length} files are uploaded.`);
+      setNotice(files.length === 1 ? `Uploaded ${files[0]?.name}.` : `Uploaded ${files.length} files.`);
     } catch (error) {
       setProblem(sayWhy(error));
     }

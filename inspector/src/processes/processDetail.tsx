@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { ProcessInfo } from "sandbox-agentd";
 import { Button, IconButton } from "chat/parts/button";
-import { clock } from "chat/parts/format";
+import { moment } from "chat/parts/format";
 import type { Attempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { Terminal } from "chat/transcript/terminal";
@@ -29,7 +29,7 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
         <strong>{process.id}</strong>
         <span title={process.cwd ?? undefined}>
           {process.pid != null && `pid ${process.pid} · `}
-          {clock(process.createdAtMs)}
+          {moment(process.createdAtMs)}
         </span>
         <span className="sa-grow" />
         {process.status === "running" ? (
@@ -37,7 +37,7 @@ export function ProcessDetail({ process, attempt, onClose }: Props) {
             <Button small disabled={busy} title="SIGTERM" onClick={() => act(() => processes.stop(process.id))}>
               Stop
             </Button>
-            <Button small look="danger" disabled={busy} title="SIGKILL, with everything that it started" onClick={() => act(() => processes.kill(process.id))}>
+            <Button small look="danger" disabled={busy} title="Send SIGKILL to it and everything it started" onClick={() => act(() => processes.kill(process.id))}>
               Kill
             </Button>
           </>

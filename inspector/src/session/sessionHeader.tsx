@@ -99,7 +99,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
-          words="The agent and everything it started are stopped. The transcript stays."
+          words="The agent and everything it started will be stopped. The transcript is kept."
           action="Terminate"
           onClose={() => setAsking(null)}
           onConfirm={() => change(() => client.terminateSession(sessionId))}
@@ -108,7 +108,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       {asking === "delete" && (
         <Confirm
           title="Delete the session?"
-          words="The agent is stopped, and the session and its events are deleted. This cannot be undone."
+          words="The agent will be stopped, and the session and its events will be deleted. This cannot be undone."
           action="Delete"
           onClose={() => setAsking(null)}
           onConfirm={() =>

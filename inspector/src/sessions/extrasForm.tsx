@@ -38,7 +38,7 @@ export function ExtrasForm({ extras, onChange }: Props) {
         </label>
       </Part>
       <Part name="Environment" count={variables.length}>
-        <p className="sa-faint">Variables for the agent of this session alone. They are stored for it, and never shown again.</p>
+        <p className="sa-faint">Variables for this session’s agent only. They are stored, but never shown again.</p>
         <PairsForm pairs={variables} onChange={(variables) => onChange({ ...extras, variables })} of="Variable" />
       </Part>
     </>

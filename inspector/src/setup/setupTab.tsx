@@ -34,7 +34,7 @@ export default function SetupTab({ sessionId }: { sessionId: string }) {
   }, [load, info?.state, info?.updatedAt]);
 
   if (failure !== null) return <Refusal error={failure} onRetry={load} />;
-  if (setup === null) return <p className="debugEmpty">Asking…</p>;
+  if (setup === null) return <p className="debugEmpty">Loading…</p>;
   return (
     <div className="scrollTab setupTab" tabIndex={0} role="region" aria-label="Setup">
       <Part name="MCP servers" none="No MCP servers." of={setup.servers.map((server) => <Server key={server.name} server={server} />)} />

@@ -21,7 +21,7 @@ export class SessionList extends Observable<readonly SessionInfo[]> {
     return this.#isKnown;
   }
 
-  /** Reload all sessions. Updates that arrive on the stream meanwhile are newer than a page, so they win. */
+  /** Reload all sessions. Updates that arrive on the stream in the meantime are newer than a page, so they win. */
   async reload(): Promise<void> {
     const newer = new Map<string, SessionNews>();
     this.#listening.add(newer);

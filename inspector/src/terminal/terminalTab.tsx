@@ -107,7 +107,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
       {ending && (
         <Confirm
           title="End the terminal?"
-          words={`“${commandLineOf(ending)}” and everything it started are ended.`}
+          words={`“${commandLineOf(ending)}” and everything it started will be ended.`}
           action="End it"
           onClose={() => setEnding(null)}
           onConfirm={() => void end(ending)}

@@ -68,7 +68,7 @@ export default function UsagePage({ onClose }: { onClose: () => void }) {
           </label>
         </div>
         {failure && <Notice>{failure}</Notice>}
-        {report?.rows.length === 0 && <p className="sa-faint">No turn has ended in this time.</p>}
+        {report?.rows.length === 0 && <p className="sa-faint">No turn has ended in this period.</p>}
         {report && report.rows.length > 0 && <UsagePlot report={report} />}
         {report && report.rows.length > 0 && <Table report={report} />}
       </div>

@@ -1,7 +1,7 @@
 /** What a session has used, turn by turn. */
 import { useMemo } from "react";
 import type { Entry, TurnEndedEntry, Usage } from "sandbox-agentd";
-import { clock, count, dateAndClock, duration, money, share } from "chat/parts/format";
+import { count, dateAndClock, duration, moment, money, share } from "chat/parts/format";
 import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "../state/workspace";
 import { UsageChart } from "./usageChart";
@@ -39,7 +39,7 @@ export function UsageTab({ sessionId }: { sessionId: string }) {
           {turns.map((turn, index) => (
             <tr key={turn.id}>
               <td>{index + 1}</td>
-              <td title={dateAndClock(turn.time)}>{clock(turn.time)}</td>
+              <td title={dateAndClock(turn.time)}>{moment(turn.time)}</td>
               <td>{tokens(turn.usage?.input_tokens)}</td>
               <td>{tokens(turn.usage?.output_tokens)}</td>
               <td>{turn.usage?.cost_usd == null ? "" : money(turn.usage.cost_usd)}</td>

@@ -29,6 +29,11 @@ test("lines are numbered on both sides, and what looks like a header in a hunk i
   });
 });
 
+test("a line of a hunk is content, even if it looks like a file's header", () => {
+  const { lines } = parsedDiff("--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n--- /tmp/old.csv\n+++ /tmp/new.csv\n same\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n");
+  expect(lines.map((line) => line.text)).toEqual(["@@ -1,2 +1,2 @@", "-- /tmp/old.csv", "++ /tmp/new.csv", "same", "@@ -1 +1 @@", "a", "b"]);
+});
+
 test("side by side, what was removed stands beside what came for it", () => {
   const pairs = sideBySide(parsedDiff("@@ -1,2 +1,1 @@\n-a\n-b\n+c\n"));
   expect(pairs.map(({ hunk, left, right }) => [hunk, left && "text" in left && left.text, right && "text" in right && right.text])).toEqual([

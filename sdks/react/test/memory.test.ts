@@ -15,6 +15,22 @@ test("a draft that the browser does not take is kept while the page is open", ()
   expect(history.at(history.length - 1)).toBe("very long");
 });
 
+test("a message that is sent again has the same key until the draft changes or it has arrived", () => {
+  drafts.set("s", "hello");
+  const key = drafts.keyFor("s", "hello");
+  drafts.set("s", "hello"); // the field is shown again
+  expect([drafts.keyFor("s", "hello") === key, drafts.keyFor("other", "hello") === key]).toEqual([true, false]);
+  const withFile = drafts.keyFor("s", "hello and a file");
+  expect(withFile).not.toBe(key);
+  drafts.set("s", "hello!");
+  drafts.set("s", "hello");
+  const rewritten = drafts.keyFor("s", "hello");
+  expect([key, withFile]).not.toContain(rewritten);
+  drafts.sent("s", "hello");
+  drafts.set("s", "hello");
+  expect(drafts.keyFor("s", "hello")).not.toBe(rewritten);
+});
+
 test("a message that was sent is no draft, also in a field that is open", () => {
   const told: string[] = [];
   const stop = drafts.onSent((sessionId, text) => told.push(`${sessionId}: ${text}`));

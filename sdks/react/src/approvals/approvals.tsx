@@ -1,4 +1,4 @@
-/** Pending requests, outside the transcript: permissions, questions, plans, and calls of a client's tools. */
+/** Pending requests, outside the transcript: permissions, questions, plans, and calls to a client's tools. */
 import { useEffect, useMemo } from "react";
 import type { Entry } from "sandbox-agentd";
 import { SessionContext } from "../session/sessionContext.js";

@@ -2,9 +2,9 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { PermissionEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
-import { pretty } from "../parts/format.js";
+import { pretty, withoutDirectory } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
-import { useConversation } from "../session/sessionContext.js";
+import { useConversation, useDirectory } from "../session/sessionContext.js";
 import { commandOf } from "../transcript/commandOf.js";
 import { DiffView } from "../transcript/diffView.js";
 import { exact } from "../transcript/exact.js";
@@ -58,7 +58,7 @@ function Asking({ entry }: { entry: PermissionEntry }) {
       <header>
         <Icon name="shield" />
         <strong>Allow {entry.toolName}?</strong>
-        {entry.toolKind !== "other" && <span className="sa-tag">{entry.toolKind}</span>}
+        {!["other", entry.toolName.toLowerCase()].includes(entry.toolKind) && <span className="sa-tag">{entry.toolKind}</span>}
         {entry.reason && <span className="sa-tag">{entry.reason}</span>}
       </header>
       <Wanted entry={entry} />
@@ -72,8 +72,8 @@ function Asking({ entry }: { entry: PermissionEntry }) {
         >
           <input
             name="reason"
-            aria-label="Why not (the agent reads it)"
-            placeholder="Why not? The agent reads it. (optional)"
+            aria-label="Reason (sent to the agent)"
+            placeholder="Reason for the agent (optional)"
             value={reason}
             onChange={(event) => setReason(event.target.value)}
             onKeyDown={(event) => event.key === "Escape" && setRejecting(false)}
@@ -110,9 +110,13 @@ function Asking({ entry }: { entry: PermissionEntry }) {
 
 /** What the agent wants to do, exactly: the command, the change, or else the call's title and input. */
 function Wanted({ entry }: { entry: PermissionEntry }) {
+  const directory = useDirectory();
   const command = commandOf(entry);
   if (command !== null) return <Command text={command} />;
-  if (entry.diff) return <DiffView path={entry.paths.join(", ") || entry.title} action="" diff={entry.diff} />;
+  if (entry.diff) {
+    const paths = entry.paths.map((path) => withoutDirectory(path, directory));
+    return <DiffView path={paths.join(", ") || entry.title} action="" diff={entry.diff} />;
+  }
   const lines = new Set([entry.title, ...entry.paths].filter((line) => line !== entry.toolName));
   return (
     <>

@@ -1,4 +1,4 @@
-/** A call of a client's tool. A program answers most of them; a person can answer those that wait. */
+/** A call to a client's tool. A program answers most of them; a person can answer those that wait. */
 import { type FormEvent, useState } from "react";
 import type { StatusEntry, ToolReply } from "sandbox-agentd";
 import { Button } from "../parts/button.js";

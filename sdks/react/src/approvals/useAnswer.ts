@@ -1,8 +1,9 @@
 /** Answers a permission or a question, once. Another client may be faster. */
-import { useState } from "react";
-import { Conflict } from "sandbox-agentd";
+import { useEffect, useState } from "react";
+import { Conflict, DaemonUnreachable } from "sandbox-agentd";
 import { stepOut } from "../parts/focus.js";
 import { useConversation } from "../session/sessionContext.js";
+import { useObserved } from "../state/observable.js";
 import { sayWhy } from "../state/words.js";
 
 export interface Answering {
@@ -14,19 +15,25 @@ export interface Answering {
 }
 
 export function useAnswer(requestId: string): Answering {
-  const { lateAnswers } = useConversation().connection;
-  const [state, setState] = useState({ busy: false, failure: null as string | null });
+  const { connection } = useConversation();
+  const { opened } = useObserved(connection);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  // The daemon is back: the request can be answered now.
+  useEffect(() => setFailure((before: unknown) => (before instanceof DaemonUnreachable ? null : before)), [opened]);
   const answer = async (send: () => Promise<void>, words: string) => {
     stepOut(document.activeElement?.closest(".sa-card"));
-    setState({ busy: true, failure: null });
+    setBusy(true);
+    setFailure(null);
     try {
       await send();
     } catch (error) {
-      if (!isLate(error)) return setState({ busy: false, failure: sayWhy(error) });
-      lateAnswers.add(requestId, words);
+      if (isLate(error)) return connection.lateAnswers.add(requestId, words);
+      setBusy(false);
+      setFailure(error);
     }
   };
-  return { ...state, answer };
+  return { busy, failure: failure === null ? null : sayWhy(failure), answer };
 }
 
 export function isLate(error: unknown): boolean {

@@ -1,6 +1,6 @@
 /** Attachments: uploaded when they are chosen, named in the message when it is sent. */
-import { useState } from "react";
 import type { Operations, StoredAttachment } from "sandbox-agentd";
+import { useObserved, Value } from "../state/observable.js";
 import { sayWhy } from "../state/words.js";
 
 export interface Upload {
@@ -22,11 +22,21 @@ export interface Attachments {
 }
 
 let nextId = 1;
+const kept = new WeakMap<Operations, Map<string, Value<readonly Upload[]>>>();
+
+/** The uploads for a session's next message, which are still there when the user comes back from another session. */
+function uploadsOf(client: Operations, sessionId: string): Value<readonly Upload[]> {
+  const sessions = kept.get(client) ?? new Map<string, Value<readonly Upload[]>>();
+  const uploads = sessions.get(sessionId) ?? new Value<readonly Upload[]>([]);
+  kept.set(client, sessions.set(sessionId, uploads));
+  return uploads;
+}
 
 export function useAttachments(client: Operations, sessionId: string): Attachments {
-  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const all = uploadsOf(client, sessionId);
+  const uploads = useObserved(all);
   const change = (id: number, facts: Partial<Upload>) =>
-    setUploads((all) => all.map((upload) => (upload.id === id ? { ...upload, ...facts } : upload)));
+    all.set(all.snapshot.map((upload) => (upload.id === id ? { ...upload, ...facts } : upload)));
   const upload = async (id: number, file: File) => {
     try {
       change(id, { stored: await client.uploadAttachment(sessionId, file, { filename: file.name }) });
@@ -43,11 +53,12 @@ export function useAttachments(client: Operations, sessionId: string): Attachmen
     add: (files) => {
       for (const file of files) {
         const id = nextId++;
-        setUploads((all) => [...all, { id, name: file.name, size: file.size, stored: null, failure: null }]);
+        all.set([...all.snapshot, { id, name: file.name, size: file.size, stored: null, failure: null }]);
         void upload(id, file);
       }
     },
-    remove: (id) => setUploads((all) => all.filter((upload) => upload.id !== id)),
-    clear: () => setUploads([]),
+    remove: (id) => all.set(all.snapshot.filter((upload) => upload.id !== id)),
+    // What was attached after the message had been sent is for the next one.
+    clear: () => all.set(all.snapshot.filter((upload) => !uploads.includes(upload))),
   };
 }

@@ -60,8 +60,6 @@ function Writing(props: ComposerProps) {
   const [waiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const fail = (why: unknown) => setFailure({ why, opened });
-  // A message that may have arrived is sent again with the same key, so that it becomes one turn, not two.
-  const retryKey = useRef<string | null>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const attachments = useAttachments(client, sessionId);
@@ -77,7 +75,6 @@ function Writing(props: ComposerProps) {
   const write = (value: string) => {
     setText(value);
     setChosen(0);
-    retryKey.current = null;
   };
   const recall = useRecall(write);
 
@@ -134,12 +131,11 @@ function Writing(props: ComposerProps) {
   const send = async (fresh = false) => {
     setSending(true);
     setFailure(null);
-    if (fresh) retryKey.current = null;
-    const key = (retryKey.current ??= newKey());
     const command = isCommand(text, commands);
     const body = { message: text, attachments: attachments.ready, ...(fresh && { fresh }), ...(command && { command }) };
+    const idempotencyKey = drafts.keyFor(sessionId, JSON.stringify(body));
     try {
-      await ownTurns.during(text, () => client.sendMessage(sessionId, body, { idempotencyKey: key }));
+      await ownTurns.during(text, () => client.sendMessage(sessionId, body, { idempotencyKey }));
       attachments.clear();
       done();
     } catch (error) {
@@ -306,9 +302,4 @@ function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Me
 function fit(area: HTMLTextAreaElement): void {
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
-}
-
-/** A key that makes it safe to retry a message. `randomUUID` is missing on plain HTTP. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -28,8 +28,15 @@ class History {
 
 type TellSent = (sessionId: string, text: string) => void;
 
+/** A message that was sent, and may have arrived even if there was no answer. */
+interface Attempt {
+  readonly message: string;
+  readonly key: string;
+}
+
 class Drafts {
   #written = new Map<string, string>();
+  #attempts = new Map<string, Attempt | null>();
   #tellSent = new Set<TellSent>();
 
   get(sessionId: string): string {
@@ -37,11 +44,31 @@ class Drafts {
   }
 
   set(sessionId: string, text: string): void {
+    if (text !== this.get(sessionId)) this.#setAttempt(sessionId, null);
     this.#written.set(sessionId, text);
     store(`sandbox-agent.draft.${sessionId}`, text);
   }
 
-  /** A message was sent. It is no draft any more, not even in a field that was opened before the daemon had answered. */
+  /** The key to send a message with. As long as the draft stays as it is, another attempt has the same key: it becomes one turn, not two. */
+  keyFor(sessionId: string, message: string): string {
+    const before = this.#attemptOf(sessionId);
+    if (before?.message === message) return before.key;
+    const key = newKey();
+    this.#setAttempt(sessionId, { message, key });
+    return key;
+  }
+
+  #attemptOf(sessionId: string): Attempt | null {
+    const kept = this.#attempts.get(sessionId);
+    return kept === undefined ? (JSON.parse(stored(`sandbox-agent.attempt.${sessionId}`) ?? "null") as Attempt | null) : kept;
+  }
+
+  #setAttempt(sessionId: string, attempt: Attempt | null): void {
+    this.#attempts.set(sessionId, attempt);
+    store(`sandbox-agent.attempt.${sessionId}`, attempt ? JSON.stringify(attempt) : "");
+  }
+
+  /** A message was sent. It is no longer a draft, not even in a field that was opened before the daemon had answered. */
   sent(sessionId: string, text: string): void {
     if (this.get(sessionId) === text) this.set(sessionId, "");
     for (const tell of this.#tellSent) tell(sessionId, text);
@@ -51,6 +78,11 @@ class Drafts {
     this.#tellSent.add(tell);
     return () => this.#tellSent.delete(tell);
   }
+}
+
+/** A key that makes it safe to retry a message. `randomUUID` is missing on plain HTTP. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Pages rendered on a server, or in a frame without storage, have none. */

@@ -16,7 +16,7 @@ export function NotSent({ why, onFresh }: { why: unknown; onFresh: () => void })
       </span>
       {why instanceof Conflict && !isLimit(why) && (
         <Button small onClick={onFresh}>
-          Begin a new conversation with it
+          Start a new conversation with it
         </Button>
       )}
     </div>

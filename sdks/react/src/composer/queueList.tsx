@@ -97,7 +97,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
   );
 }
 
-/** A message that has started meanwhile is no longer queued: stop the turn it became. */
+/** A message that has started in the meantime is no longer queued: stop the turn it became. */
 function unlessStarted(error: unknown): void {
   if (!(error instanceof Problem && (error.status === 404 || error.status === 409))) throw error;
 }

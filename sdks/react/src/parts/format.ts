@@ -31,6 +31,13 @@ export function clock(time: string | number): string {
   return new Date(time).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
+/** The time of day, with the date unless it is today's. */
+export function moment(time: string | number, now = new Date()): string {
+  const date = new Date(time);
+  if (date.toDateString() === now.toDateString()) return clock(time);
+  return date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
 /** With milliseconds, in local time like all other times. */
 export function clockMs(time: string): string {
   const date = new Date(time);

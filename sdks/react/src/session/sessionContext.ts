@@ -6,7 +6,7 @@ export const SessionContext = createContext<Conversation | null>(null);
 
 export function useConversation(): Conversation {
   const conversation = useContext(SessionContext);
-  if (!conversation) throw new Error("this component belongs into a <Transcript>, a <Composer> or an <Approvals>");
+  if (!conversation) throw new Error("this component must be inside a <Transcript>, a <Composer> or an <Approvals>");
   return conversation;
 }
 

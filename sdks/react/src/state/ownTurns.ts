@@ -29,8 +29,18 @@ export class OwnTurns extends Observable<View> {
     }
   }
 
+  /** Other tabs of this browser send prompts too. */
+  protected override watched(): () => void {
+    const read = ({ key }: { key: string | null }) => {
+      if (key === KEY) this.#set({ turnIds: new Set([...stored(), ...this.#view.turnIds]) });
+    };
+    window.addEventListener("storage", read);
+    read({ key: KEY });
+    return () => window.removeEventListener("storage", read);
+  }
+
   #add(turnId: string): void {
-    // Another tab may have added some meanwhile.
+    // Another tab may have added some in the meantime.
     const turnIds = new Set([...stored(), ...this.#view.turnIds, turnId].slice(-KEPT));
     this.#set({ turnIds });
     try {

@@ -17,21 +17,24 @@ export interface DiffPair {
   readonly right: DiffLine | null;
 }
 
-const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 export function parsedDiff(text: string): Diff {
   const lines: DiffLine[] = [];
   let [old, next, added, removed] = [1, 1, 0, 0];
+  // Where the hunk ends, on each side.
+  let [oldEnd, nextEnd] = [0, 0];
   // The names come before the first hunk; a diff without hunks is all content.
   let inside = !/^@@ /m.test(text);
   for (const line of text.replace(/\n$/, "").split("\n")) {
     const hunk = HUNK.exec(line);
     if (hunk) {
-      [old, next, inside] = [Number(hunk[1]), Number(hunk[2]), true];
+      [old, next, inside] = [Number(hunk[1]), Number(hunk[3]), true];
+      [oldEnd, nextEnd] = [old + Number(hunk[2] ?? 1), next + Number(hunk[4] ?? 1)];
       lines.push({ kind: "hunk", text: line });
     } else if (!inside || line.startsWith("\\")) {
       continue;
-    } else if (/^(diff |--- |\+\+\+ |index )/.test(line) && isHeader(line)) {
+    } else if (isHeader(line, old < oldEnd || next < nextEnd)) {
       inside = !line.startsWith("diff ") && inside;
     } else if (line.startsWith("+")) {
       added += 1;
@@ -46,9 +49,10 @@ export function parsedDiff(text: string): Diff {
   return { lines, added, removed };
 }
 
-/** In a hunk, `--- a` may be the removed line `-- a`; a header always has a file's name. */
-function isHeader(line: string): boolean {
-  return /^(diff --git |--- (a\/|\/|\.)|\+\+\+ (b\/|\/|\.)|index [0-9a-f]+\.\.)/.test(line);
+/** In a hunk, `--- a/b` is the removed line `-- a/b`. Outside of one, a header still has a file's name. */
+function isHeader(line: string, inHunk: boolean): boolean {
+  if (/^(diff --git |index [0-9a-f]+\.\.)/.test(line)) return true;
+  return !inHunk && /^(--- (a\/|\/|\.)|\+\+\+ (b\/|\/|\.))/.test(line);
 }
 
 export function sideBySide(diff: Diff): DiffPair[] {

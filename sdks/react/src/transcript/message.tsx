@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { MessageEntry } from "sandbox-agentd";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copyButton.js";
-import { bytes, clock, dateAndClock, lastPart } from "../parts/format.js";
+import { bytes, dateAndClock, lastPart, moment } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { useObserved } from "../state/observable.js";
 import { isOwn } from "../state/ownTurns.js";
@@ -87,7 +87,7 @@ function MessageFacts({ entry }: { entry: MessageEntry }) {
   return (
     <div className="sa-message-facts">
       <time dateTime={entry.time} title={dateAndClock(entry.time)}>
-        {clock(entry.time)}
+        {moment(entry.time)}
       </time>
       <CopyButton text={entry.text} label="Copy the message" />
     </div>

@@ -15,7 +15,7 @@ export function messageOf({ message, rule }: PermissionEntry): string | null {
   return rule ? null : message;
 }
 
-/** How a call of a client's tool ended. */
+/** How a call to a client's tool ended. */
 export function answerOf({ status, data }: StatusEntry): { readonly words: string; readonly error: string | null } {
   const error = asRecord(data)?.error;
   return { words: status === "failed" ? "Not answered" : "Answered by a client", error: typeof error === "string" ? error : null };

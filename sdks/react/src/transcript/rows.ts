@@ -103,7 +103,7 @@ export class Rows {
   }
 }
 
-/** A call of a client's tool. */
+/** A call to a client's tool. */
 export function isToolRequest(entry: StatusEntry): boolean {
   return entry.label === TOOL_REQUEST;
 }

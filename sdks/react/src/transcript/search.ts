@@ -11,7 +11,7 @@ export interface Found {
 }
 
 export function found(entries: readonly Entry[], words: string, rows: Rows): Found[] {
-  const wanted = words.trim().toLowerCase();
+  const wanted = comparable(words.trim());
   if (!wanted) return [];
   const all = new Set<string>();
   const parents = new Map<string, readonly string[]>();
@@ -26,12 +26,41 @@ export function found(entries: readonly Entry[], words: string, rows: Rows): Fou
   visit(entries, []);
   return rows
     .of(entries, { unfolded: all, showAll: false })
-    .filter((row) => textOf(row).toLowerCase().includes(wanted))
+    .filter((row) => says(row, wanted))
     .map(({ key, entry, isResult }) => {
       const above = parents.get(entry.id) ?? [];
       const isFolded = entry.kind === "tool" || entry.kind === "reasoning";
       return { key, opens: isFolded || isResult ? [...above, entry.id] : above };
     });
+}
+
+/** Whether a row says it, as it is written or as it is read: nobody types the signs of Markdown between two words. */
+function says(row: Row, wanted: string): boolean {
+  const written = textOf(row);
+  if (comparable(written).includes(wanted)) return true;
+  return isMarkdown(row.entry) && comparable(withoutMarkup(written)).includes(wanted);
+}
+
+/** Prompts are shown as they were typed. */
+function isMarkdown(entry: Entry): boolean {
+  if (entry.kind === "message") return entry.role !== "user";
+  return entry.kind === "reasoning" || (entry.kind === "question" && entry.isPlan);
+}
+
+function withoutMarkup(markdown: string): string {
+  return markdown.replace(/\[([^[\]\n]*)\]\([^()\s]*\)/g, "$1").replace(/[*_`~]/g, "");
+}
+
+/** Without capitals, and with one kind of space. Every character keeps its place, which a few would lose in lower case. */
+function comparable(text: string): string {
+  const lower = text.toLowerCase();
+  const inPlace = lower.length === text.length ? lower : text.replace(/[^]/g, lowerInPlace);
+  return inPlace.replace(/[^\S ]/g, " ");
+}
+
+function lowerInPlace(sign: string): string {
+  const lower = sign.toLowerCase();
+  return lower.length === sign.length ? lower : sign;
 }
 
 function textOf({ entry, piece, isResult, decision }: Row): string {
@@ -67,24 +96,58 @@ function textOf({ entry, piece, isResult, decision }: Row): string {
 const FOUND = "sandbox-agent-found";
 const FOUND_HERE = "sandbox-agent-found-here";
 
+/** Elements whose text is read apart from the text around them. */
+const BLOCKS = "p, li, td, th, h3, h4, h5, h6, pre, dt, dd, legend, label, button, header, article, section, .sa-row";
+
 /** Highlights matches in everything rendered below an element, in browsers that support it. */
 export function mark(box: HTMLElement, words: string, current: string | null): void {
   if (!("highlights" in CSS)) return;
   for (const name of [FOUND, FOUND_HERE]) CSS.highlights.delete(name);
-  const wanted = words.trim().toLowerCase();
+  const wanted = comparable(words.trim());
   if (!wanted) return;
   const [all, here] = [new Highlight(), new Highlight()];
-  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const text = (node.textContent ?? "").toLowerCase();
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-      const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, at + wanted.length);
-      const row = node.parentElement?.closest<HTMLElement>(".sa-row");
-      (row?.dataset.key === current ? here : all).add(range);
-    }
+  for (const nodes of textsByBlock(box)) {
+    const row = nodes[0]?.parentElement?.closest<HTMLElement>(".sa-row");
+    for (const range of rangesIn(nodes, wanted)) (row?.dataset.key === current ? here : all).add(range);
   }
   CSS.highlights.set(FOUND, all);
   CSS.highlights.set(FOUND_HERE, here);
+}
+
+/** The text nodes of each block: a phrase may begin in plain text and end in bold. */
+function textsByBlock(box: HTMLElement): Text[][] {
+  const blocks: Text[][] = [];
+  let last: Element | null = null;
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const block = node.parentElement?.closest(BLOCKS) ?? null;
+    if (block !== last || blocks.length === 0) blocks.push([]);
+    blocks.at(-1)?.push(node as Text);
+    last = block;
+  }
+  return blocks;
+}
+
+function* rangesIn(nodes: readonly Text[], wanted: string): Generator<Range> {
+  const text = comparable(nodes.map(({ data }) => data).join(""));
+  const placeOf = placesIn(nodes);
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+    const range = new Range();
+    range.setStart(...placeOf(at));
+    const [node, last] = placeOf(at + wanted.length - 1);
+    range.setEnd(node, last + 1);
+    yield range;
+  }
+}
+
+/** Finds the node that contains a character of the joined text. Asked in ascending order, so that the nodes are walked once. */
+function placesIn(nodes: readonly Text[]): (at: number) => [Text, number] {
+  let [index, before] = [0, 0];
+  return (at) => {
+    for (let node = nodes[index]; node; node = nodes[++index]) {
+      if (at < before + node.length) return [node, at - before];
+      before += node.length;
+    }
+    throw new RangeError(`there is no character ${at}`);
+  };
 }

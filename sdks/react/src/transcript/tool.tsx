@@ -95,7 +95,7 @@ function Decision({ entry }: { entry: PermissionEntry }) {
   );
 }
 
-/** Who answered a call of a client's tool, or why nobody did. */
+/** Who answered a call to a client's tool, or why nobody did. */
 function ClientAnswer({ entry }: { entry: StatusEntry }) {
   const { words, error } = answerOf(entry);
   return (

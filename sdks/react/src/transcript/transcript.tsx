@@ -62,6 +62,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   );
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
+  const lastTop = useRef(0);
   const opened = useRef<string | null>(null);
   const [far, setFar] = useState(false);
   const [seen, setSeen] = useState<number | null>(null);
@@ -118,15 +119,22 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
     box.scrollTop = isInSight ? reading.start : box.scrollHeight;
   }, [virtual]);
 
-  /** Check whether the end is visible. */
-  const look = useCallback(() => {
+  /** Check whether the end is visible, or soon will be because the reader stays there. */
+  const look = useCallback((stays = false) => {
     const box = scroller.current;
     if (!box) return;
     const below = box.scrollHeight - box.scrollTop - box.clientHeight;
-    atEnd.current = below < NEAR;
+    atEnd.current = stays || below < NEAR;
+    lastTop.current = box.scrollTop;
     setFar(below > box.clientHeight * FAR);
     setSeen((before) => (atEnd.current ? null : (before ?? conversation.snapshot.count)));
   }, [conversation]);
+
+  /** A reader leaves the end by scrolling up. An event of an earlier scroll may also find text that has just grown. */
+  const onScroll = useCallback(() => {
+    const box = scroller.current;
+    if (box) look(atEnd.current && box.scrollTop >= lastTop.current);
+  }, [look]);
 
   const height = virtual.getTotalSize();
   useLayoutEffect(() => {
@@ -149,7 +157,7 @@ function Scrolled({ conversation, showAll = false, searching = false, onSearch =
   return (
     <>
       {searching && <SearchBar {...search} onClose={() => onSearch(false)} />}
-      <div className="sa-transcript" ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
+      <div className="sa-transcript" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label="Transcript" aria-live="off">
         <div className="sa-transcript-rows" style={{ height }}>
           {drawn.map((item) => {
             const row = rows[item.index];
