@@ -18,7 +18,7 @@ TOKEN = "a-token-for-tests"
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """An environment with nothing of this machine, and its own data directory."""
+    """An environment without anything from this machine, and its own data directory."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     own = {"HOME": str(folder), "SANDBOX_AGENT_DATA_DIR": str(folder / "state")}
     return {**kept, **own, "SANDBOX_AGENT_NO_INSTALL": "true", **more}

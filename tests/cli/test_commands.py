@@ -511,7 +511,7 @@ def test_a_call_of_a_tool_is_listed_and_answered(cli: Cli) -> None:
     assert table == ["call", "id", "name", "arguments", call.call_id, "weather"]
     shown = cli("sessions", "show", "tools")
     assert f"? weather (sandbox-agent tool-calls reply tools {call.call_id} --output ...)" in shown.stdout
-    assert "the session waits for an answer" in shown.stderr
+    assert "the session is waiting for an answer" in shown.stderr
     nothing = cli("tool-calls", "reply", "tools", call.call_id)
     assert (nothing.returncode, "give the tool's `output`, or its `error`" in nothing.stderr) == (1, True)
     assert cli("tool-calls", "reply", "tools", call.call_id, "--output", "sunny").returncode == 0

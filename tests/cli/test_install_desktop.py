@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from .test_commands import on_terminal
+
 MANAGERS = {
     "apt-get": [
         "apt-get update",
@@ -55,6 +57,17 @@ def test_what_is_missing_is_installed_with_the_machines_own_package_manager(
     assert asked.read_text().splitlines() == MANAGERS[manager]
     assert incomplete.returncode == 1
     assert "still missing" in incomplete.stderr
+
+
+def test_input_typed_before_the_question_installs_nothing(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    write_program(tmp_path / "apk", f'echo "$*" >> {asked}')
+    with on_terminal(("install", "desktop"), {"PATH": str(tmp_path)}, tmp_path) as terminal:
+        terminal.type("y\n")
+        terminal.wait_for("Continue? [y/N] ")
+        terminal.type("n\n")
+        assert terminal.exit_code() == 1
+    assert not asked.exists()
 
 
 def test_without_a_known_package_manager_the_missing_programs_are_named(tmp_path: Path) -> None:

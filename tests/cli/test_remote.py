@@ -26,7 +26,7 @@ from .conftest import command, environment
 
 @pytest.fixture
 def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A state folder in which this very process is the daemon."""
+    """A data directory in which this very process is the daemon."""
     for name in ("SANDBOX_AGENT_ENDPOINT", "SANDBOX_AGENT_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SANDBOX_AGENT_DATA_DIR", str(tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .conftest import Cli, command, environment
 from .test_commands import begun, on_terminal
 
 KEY = "sk-of-this-shell"
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
 
 def test_input_typed_before_a_question_does_not_answer_it(environ: dict[str, str], tmp_path: Path) -> None:
@@ -27,6 +29,16 @@ def test_input_typed_before_a_question_does_not_answer_it(environ: dict[str, str
         terminal.type("\n")
         terminal.exit_code()
     assert not (tmp_path / "mock-edit.txt").exists()
+
+
+def test_the_end_of_input_rejects_and_the_rest_begins_on_a_new_line(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    with on_terminal(("run", "mock", "permission"), environ, tmp_path) as terminal:
+        terminal.wait_for("[r]eject: ")
+        terminal.type("\x04")
+        assert terminal.exit_code() == 0
+    assert b"[r]eject: \r\n" in terminal.shown
 
 
 # -- which session ------------------------------------------------------------------------------
@@ -82,7 +94,7 @@ def test_run_says_that_the_running_turn_waits_for_an_answer(cli: Cli) -> None:
     wait_until(lambda: msgspec.json.decode(cli(*asking).stdout)["state"] == "requires_action")
     queued = cli("run", "mock", "hello", "--session", "asking", "--timeout", "0.3")
     assert queued.stderr.splitlines()[0] == (
-        "another turn waits for an answer: `sandbox-agent sessions show asking` shows how to give it"
+        "another turn is waiting for an answer: `sandbox-agent sessions show asking` shows how to answer"
     )
 
 
@@ -171,6 +183,47 @@ def test_a_key_in_the_shell_reaches_the_agent_on_the_users_own_daemon(
     assert ("sent to the session: ANTHROPIC_API_KEY" in stderr, KEY in stderr, seen) == (True, False, True)
 
 
+LOGGED_OUT = """\
+#!{python}
+import json, sys
+if "--version" in sys.argv:
+    sys.exit(print("2.1.325 (Claude Code)"))
+lines = [json.loads(line) for line in open({recording!r})]
+answer, *turn = [line["msg"] for line in lines if line["dir"] == "out"]
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["type"] == "control_request":
+        answer["response"]["request_id"] = request["request_id"]
+    for message in [answer] if request["type"] == "control_request" else turn:
+        print(json.dumps(message), flush=True)
+"""
+
+
+def test_a_key_that_is_set_after_a_session_was_created_is_explained(
+    background: dict[str, str], tmp_path: Path
+) -> None:
+    recording = TRANSCRIPTS / "claude" / "error_not_logged_in" / "native.jsonl"
+    program = tmp_path / "bin" / "claude"
+    program.write_text(LOGGED_OUT.format(python=sys.executable, recording=str(recording)))
+
+    def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        env = {**background, **more}
+        return subprocess.run(
+            command("run", "claude", "hi", "--keep", *words),
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+
+    before, after = run(), run("--continue", ANTHROPIC_API_KEY=KEY)
+    assert (before.returncode, after.returncode) == (1, 1)
+    assert "warning: no key or login found for Claude Code: `export ANTHROPIC_API_KEY=...`" in before.stderr
+    assert "keeps the variables" not in before.stderr
+    assert "keeps the variables it was created with" in after.stderr
+    assert after.stderr.endswith("a new session gets ANTHROPIC_API_KEY\n")
+
+
 def test_a_key_in_the_shell_reaches_another_daemon_only_with_send_env(tmp_path: Path, claude: str) -> None:
     with running(Daemon(tmp_path / "data", env={"PATH": claude})) as daemon:
         env = environment(tmp_path, SANDBOX_AGENT_ENDPOINT=f"http://127.0.0.1:{daemon.port}")
@@ -194,14 +247,19 @@ def test_an_agent_of_this_shell_that_the_daemon_does_not_know_is_explained(
     )
 
 
-def test_a_missing_key_is_reported_before_anything_is_downloaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "installs"),
+    [((), "install-agent codex"), (("--agent-version", "0.1.0"), "install-agent codex --version 0.1.0")],
+)
+def test_a_missing_key_is_reported_before_anything_is_downloaded(
+    tmp_path: Path, words: tuple[str, ...], installs: str
+) -> None:
     env = {**environment(tmp_path, PATH="/usr/bin:/bin"), "SANDBOX_AGENT_NO_INSTALL": ""}
     env["SANDBOX_AGENT_MIRROR"] = "http://127.0.0.1:9"
-    failed = subprocess.run(
-        command("run", "codex", "hi"), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS
-    )
+    run = command("run", "codex", "hi", *words)
+    failed = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
     assert (failed.returncode, failed.stderr) == (
         1,
         "error: no key or login found for Codex: `export CODEX_API_KEY=...`. "
-        "`sandbox-agent install-agent codex` installs it anyway\n",
+        f"`sandbox-agent {installs}` installs it anyway\n",
     )

@@ -13,6 +13,7 @@ import msgspec
 
 from ..schema.sessions import SessionInfo
 from .call import EventHead, EventPage
+from .confirming import confirmed
 from .failures import WrongUsage
 from .output import can_draw, console, print_json, print_rows, say, wants_json, written
 from .remote import Call, Remote, find_address, session_path
@@ -58,7 +59,7 @@ def prune(args: argparse.Namespace) -> int:
             return 1
         for session in _with_progress(doomed):
             remote.send(Call("DELETE", session_path(session.session_id)))
-    say(f"deleted {len(doomed)} sessions")
+    say(f"deleted {_counted(len(doomed))}")
     return 0
 
 
@@ -136,9 +137,11 @@ def _show(doomed: list[SessionInfo], args: argparse.Namespace) -> None:
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise WrongUsage("stdin is not a terminal: use --yes to delete, or --dry-run to list the sessions")
-    from .asking import confirmed
+    return confirmed(f"permanently delete {_counted(count)}?")
 
-    return confirmed(f"permanently delete {count} sessions?")
+
+def _counted(count: int) -> str:
+    return "1 session" if count == 1 else f"{count} sessions"
 
 
 def _with_progress(sessions: list[SessionInfo]) -> Iterator[SessionInfo]:

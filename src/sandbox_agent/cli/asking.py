@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import termios
 from collections.abc import Callable
 
 from rich.console import Console
@@ -13,27 +11,12 @@ from rich.text import Text
 from ..schema.events import AskedQuestion, PermissionRequested, QuestionRequested
 from ..schema.inputs import Answer, Decision
 from ..schema.items import arguments_of
+from .confirming import discard_typed_input
 from .narration import printable, titled
 from .views import coloured_diff
 
 ReadLine = Callable[[str], str]
 REPLIES = {"o": "once", "a": "always", "r": "reject", "y": "once", "n": "reject"}
-
-
-def discard_typed_input() -> None:
-    """Discard input typed before the question was shown: it cannot be an answer to it."""
-    try:
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    except (termios.error, OSError, ValueError):
-        pass  # stdin is not a terminal
-
-
-def confirmed(question: str) -> bool:
-    discard_typed_input()
-    try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
 
 
 def ask_permission(request: PermissionRequested, console: Console, read: ReadLine) -> Decision:
@@ -58,6 +41,7 @@ def ask_permission(request: PermissionRequested, console: Console, read: ReadLin
             if reply:
                 return Decision("always" if reply == "always" else "once")
     except EOFError:
+        console.print()  # Ctrl-D leaves the cursor behind the question
         return Decision("reject", "the terminal was closed")
 
 
@@ -66,6 +50,7 @@ def ask_question(request: QuestionRequested, console: Console, read: ReadLine) -
     try:
         answers = tuple(_ask_one(question, console, read) for question in request.metadata.questions)
     except EOFError:
+        console.print()
         return Answer(None)
     return Answer(answers)
 

@@ -41,7 +41,7 @@ class Shown(Struct, frozen=True, omit_defaults=True, rename="camel"):
     renewable: bool = False
 
 
-class OfAgent(Struct, frozen=True):
+class AgentCredentials(Struct, frozen=True):
     agent: str
     available: bool
     credentials: list[Shown]
@@ -83,10 +83,12 @@ def _chosen(name: str | None) -> list[Agent]:
     return [AGENTS[name]]
 
 
-def _of_agent(agent: Agent, *, reveal: bool) -> OfAgent:
+def _of_agent(agent: Agent, *, reveal: bool) -> AgentCredentials:
     found = find_credentials(agent, os.environ, Path.home())
     shown = [_shown(credential, reveal=reveal) for credential in found.credentials]
-    return OfAgent(agent.name, has_credentials(agent, os.environ, Path.home()), shown, found.problems)
+    return AgentCredentials(
+        agent.name, has_credentials(agent, os.environ, Path.home()), shown, found.problems
+    )
 
 
 def _shown(credential: Credential, *, reveal: bool) -> Shown:
@@ -109,7 +111,7 @@ def _moment(seconds: float) -> str:
         return "never"  # beyond the range of datetime
 
 
-def _rows(found: OfAgent) -> Iterator[dict[str, object]]:
+def _rows(found: AgentCredentials) -> Iterator[dict[str, object]]:
     facts: dict[str, object] = {"agent": found.agent, "available": found.available}
     if not found.credentials:
         yield facts

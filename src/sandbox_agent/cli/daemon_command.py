@@ -159,9 +159,13 @@ def _new_log(folder: Path) -> IO[bytes]:
     """The daemon's log. Creates the data directory if needed."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return log_file(folder / LOG_FILE)
+        log = log_file(folder / LOG_FILE)
+        # The first line takes a block of the disk, so that a daemon that finds the disk full has room to say so.
+        log.write(f"sandbox-agent {__version__}\n".encode())
+        log.flush()
     except OSError as error:
         raise CommandFailed(f"cannot use --data-dir {folder}: {error.strerror}") from None
+    return log
 
 
 def _token(config: Config) -> str | None:

@@ -123,7 +123,7 @@ def add_log(commands: Subparsers[Parser]) -> None:
         help="Node to which sessions belong in PostgreSQL: the --node-name of the daemon (default: the host name).",
     )
     copy.add_argument(
-        "--secrets-key-file", metavar="FILE", help="File with the keys that seal secrets in PostgreSQL."
+        "--secrets-key-file", metavar="FILE", help="File with the keys that encrypt secrets in PostgreSQL."
     )
     add_json(copy)
     migrate = add_command(

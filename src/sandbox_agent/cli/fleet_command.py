@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import SandboxAgentError
+from .confirming import confirmed
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import print_json, print_rows, say, wants_json
 from .state import data_dir
@@ -77,8 +78,6 @@ def remove(args: argparse.Namespace) -> int:
     if not args.yes:
         if not sys.stdin.isatty():
             raise WrongUsage("stdin is not a terminal: use --yes to delete")
-        from .asking import confirmed
-
         if not confirmed(
             f"permanently delete the files of sandbox {args.name}? Its sessions can still be read, but not continued"
         ):

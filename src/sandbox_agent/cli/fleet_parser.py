@@ -82,7 +82,7 @@ def _add_secrets(parser: Parser) -> None:
     parser.add_argument("--token-file", metavar="FILE", help="File with the token of all sandboxes.")
     parser.add_argument("--database-url-file", metavar="FILE", help="File with the URL of the shared log.")
     parser.add_argument(
-        "--secrets-key-file", metavar="FILE", help="File with the keys that seal secrets in the log."
+        "--secrets-key-file", metavar="FILE", help="File with the keys that encrypt secrets in the log."
     )
     parser.add_argument(
         "--server-flag",

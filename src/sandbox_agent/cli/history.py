@@ -28,8 +28,8 @@ def show(args: argparse.Namespace) -> int:
             return 0
         _tell(info, bodies)
         if info.state != "ended" and not args.follow:
-            sys.stdout.flush()  # the message comes last also if both streams end in one file
-            state = "waits for an answer" if info.state == "requires_action" else f"is {info.state}"
+            sys.stdout.flush()  # the message comes last even if both streams go to one file
+            state = "is waiting for an answer" if info.state == "requires_action" else f"is {info.state}"
             say(f"the session {state}; use --follow to keep watching")
     return 0
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from ..desktop import requirements
+from .confirming import confirmed
 from .failures import CommandFailed
 from .output import print_json, say, wants_json
 
@@ -51,8 +52,7 @@ def _confirmed(commands: list[tuple[str, ...]]) -> bool:
     if not sys.stdin.isatty():
         return False
     say("This would run:\n" + "\n".join(f"  {shlex.join(command)}" for command in commands))
-    say("Continue? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return confirmed("Continue?")
 
 
 def _run(command: tuple[str, ...]) -> None:

@@ -114,7 +114,7 @@ def _require_finished(source: CopyableStore) -> None:
 def _sqlite_log(
     url: str, args: argparse.Namespace, *, must_exist: bool = False
 ) -> Iterator[tuple[CopyableStore, Path]]:
-    """The log and its data directory, which no daemon uses meanwhile."""
+    """The log and its data directory, which no daemon uses during the copy."""
     path = sqlite_path(url)
     if path.is_dir():
         path /= LOG_NAME

@@ -15,7 +15,9 @@ def migrate(args: argparse.Namespace) -> int:
     try:
         url = address_of(args.log)
         if not url.startswith(POSTGRES):
-            raise WrongUsage("only a log in PostgreSQL is migrated by a command; expected postgresql://...")
+            raise WrongUsage(
+                "only a log in PostgreSQL can be migrated with this command; expected postgresql://..."
+            )
         store = open_postgres(url, Keys())
     except InvalidRequest as error:
         raise WrongUsage(error.detail) from None

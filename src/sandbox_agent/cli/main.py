@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import io
 import json
@@ -20,10 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_missing_streams()
     _print_any_character()
     _require_home()
-    args = parse(sys.argv[1:] if argv is None else argv)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    args = argparse.Namespace()
     try:
+        args = _parsed(sys.argv[1:] if argv is None else argv)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         module, _, function = args._handler.partition(":")
         handler = getattr(importlib.import_module(f"{__package__}.{module}"), function)
         code: int = handler(args)
@@ -57,8 +59,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments. Help is written here, because an error at the interpreter's exit would print a traceback."""
+    try:
+        return parse(argv)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
 def _open_missing_streams() -> None:
-    """A caller may have closed stdin, stdout or stderr: then there is nothing to read and nobody to tell."""
+    """A caller may have closed stdin, stdout or stderr: then there is nothing to read, and nowhere to write."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the end

@@ -31,8 +31,8 @@ def mcp(args: argparse.Namespace) -> int:
         agent := variable_around(INSIDE)
     ):
         raise CommandFailed(
-            f"this is inside a session of {agent}: it may start others only if the session was created with this server in "
-            "`mcp`, as in --mcp agents='sandbox-agent mcp'"
+            f"this command runs inside a session of {agent}, which can start others only if it was created with this server "
+            "in `mcp`, as in --mcp agents='sandbox-agent mcp'"
         )
     asyncio.run(_serve(args))
     return 0

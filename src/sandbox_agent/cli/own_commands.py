@@ -139,7 +139,7 @@ def add_acp(commands: Subparsers[Parser]) -> None:
         examples="sandbox-agent acp --agent claude\nsandbox-agent acp --agent codex --session demo",
     )
     acp.add_argument(
-        "--agent", required=True, metavar="AGENT", help=f"Agent of new sessions: {', '.join(AGENT_NAMES)}."
+        "--agent", required=True, metavar="AGENT", help=f"Agent for new sessions: {', '.join(AGENT_NAMES)}."
     )
     acp.add_argument(
         "--session",
@@ -158,11 +158,11 @@ def add_mcp_server(commands: Subparsers[Parser]) -> None:
         "Serve all agents to an MCP client: the Model Context Protocol on stdin and stdout.",
         "mcp:mcp",
         more="Uses the running daemon, or starts one in the background. Its tools run prompts in sessions, which belong to the"
-        "\ndaemon. In the `mcp` of a session, it lets the session's agent start others that may do no more than itself.",
+        "\ndaemon. As an MCP server of a session, it lets the session's agent start other sessions within its own limits.",
         examples="sandbox-agent mcp\nsandbox-agent mcp --agent claude",
     )
     mcp.add_argument(
-        "--agent", metavar="AGENT", help="Agent of new sessions, unless a call of the tool `run` names one."
+        "--agent", metavar="AGENT", help="Agent for new sessions, unless a tool call names another."
     )
 
 

@@ -144,7 +144,7 @@ def add_client_options(parser: Parser, *, hidden: bool = False) -> None:
         "--endpoint",
         metavar="URL",
         default=absent,
-        help=text("Address of the daemon. Default: the one that runs on the data directory."),
+        help=text("Address of the daemon. Default: the one that uses the data directory."),
     )
     client.add_argument("--token", metavar="TOKEN", default=absent, help=text("Token of the daemon."))
     client.add_argument(
@@ -163,7 +163,7 @@ def add_data_dir(parser: argparse._ActionsContainer, *, hidden: bool = False) ->
 
 
 def add_json(parser: argparse.ArgumentParser, *, hidden: bool = False) -> None:
-    text = argparse.SUPPRESS if hidden else "Print JSON, also for errors."
+    text = argparse.SUPPRESS if hidden else "Print JSON, including errors."
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=text)
 
 

@@ -16,14 +16,14 @@ from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .output import say
 from .remote import Remote, call, find_address, session_path
 from .request import attachment, text_of_stdin
-from .run_session import Opened, Whose, open_session
+from .run_session import Opened, Whose, explain_variables, open_session
 from .shared_daemon import shared_daemon
 from .state import data_dir, is_own, running_daemon
 from .turn import Turn
 
 TOO_LARGE = 413
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-MOST = 1e9
+MAX_SECONDS = 1e9
 """Beyond what a timer of the system can count."""
 
 
@@ -43,15 +43,18 @@ def run(args: argparse.Namespace) -> int:
             if whose != "child" and not args.keep:
                 at_end.callback(_suspend, remote, session.id)
             try:
-                return turn.follow(session.seen)
+                exit_code = turn.follow(session.seen)
             except KeyboardInterrupt:
                 at_end.pop_all()
                 raise
+        if not turn.was_logged_in and not session.is_new and whose != "child":
+            explain_variables(session, args.agent)
+        return exit_code
 
 
 def seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not found or not 0 < float(found[1]) < MOST:
+    if not found or not 0 < float(found[1]) < MAX_SECONDS:
         raise WrongUsage(f"--timeout {text}: expected seconds, or a number and a unit, e.g. 90, 90s, 10m, 2h")
     return float(found[1]) * UNITS[found[2]]
 
@@ -93,9 +96,7 @@ def _why_queued(remote: Remote, session_id: str) -> str:
     """A turn that waits for an answer may never end by itself, so say where the request is."""
     if remote.get(session_path(session_id))["state"] != "requires_action":
         return "another turn is running; waiting for it to end"
-    return (
-        f"another turn waits for an answer: `sandbox-agent sessions show {session_id}` shows how to give it"
-    )
+    return f"another turn is waiting for an answer: `sandbox-agent sessions show {session_id}` shows how to answer"
 
 
 def _suspend(remote: Remote, session_id: str) -> None:

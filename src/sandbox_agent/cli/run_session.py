@@ -18,7 +18,7 @@ from ..errors import URN, UnsupportedAgent
 from ..runtime.credentials import has_credentials
 from ..schema.sessions import SessionInfo
 from .archive import all_sessions
-from .asking import confirmed
+from .confirming import confirmed
 from .credentials import how_to_log_in
 from .failures import CommandFailed, ProblemAnswered, WrongUsage
 from .install import install_remotely
@@ -118,14 +118,26 @@ def _refuse_options_for_new_sessions(existing: SessionInfo, args: argparse.Names
             )
 
 
+def explain_variables(existing: Opened, agent_name: str) -> None:
+    """After a failed login: a key that was set in this shell since then has not reached the agent."""
+    agent = AGENTS.get(agent_name)
+    if agent and (found := own_family(agent, os.environ)):
+        names = ", ".join(sorted(found))
+        say(
+            f"session {existing.id} keeps the variables it was created with; "
+            f"from this shell, a new session gets {names}"
+        )
+
+
 # -- a new session ----------------------------------------------------------------------------------
 
 
 def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
     given = pairs(args.env or [], os.environ)
     env = {**_sent_variables(whose, args), **given}
+    _look_for_key(remote, whose, args, env)
     if args.agent_version is None:
-        _have_agent(remote, whose, args.agent, env)
+        _have_agent(remote, whose, args.agent)
     asked = {
         "agent": args.agent,
         "directory": caller_directory(args, remote.address),
@@ -157,9 +169,8 @@ def _sent_variables(whose: Whose, args: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-def _have_agent(remote: Remote, whose: Whose, name: str, env: dict[str, str]) -> None:
+def _have_agent(remote: Remote, whose: Whose, name: str) -> None:
     """Install the agent and show the progress. Creating a session would install it without showing it."""
-    _look_for_key(remote, whose, name, env)
     with Display(name) as display:
         try:
             installed = install_remotely(remote, name, {}, display.tell)
@@ -183,8 +194,9 @@ def _check_own_variable(name: str) -> None:
         )
 
 
-def _look_for_key(remote: Remote, whose: Whose, name: str, env: dict[str, str]) -> None:
+def _look_for_key(remote: Remote, whose: Whose, args: argparse.Namespace, env: dict[str, str]) -> None:
     """If an agent without credentials would have to be downloaded, ask first."""
+    name: str = args.agent
     agent = AGENTS.get(name)
     if agent is None or _can_log_in(agent, whose, env):
         return
@@ -199,7 +211,8 @@ def _look_for_key(remote: Remote, whose: Whose, name: str, env: dict[str, str]) 
         if not confirmed(f"install {name} anyway?"):
             raise CommandFailed(f"{name} was not installed")
     else:
-        raise CommandFailed(f"{message}. `sandbox-agent install-agent {name}` installs it anyway")
+        version = f" --version {args.agent_version}" if args.agent_version else ""
+        raise CommandFailed(f"{message}. `sandbox-agent install-agent {name}{version}` installs it anyway")
 
 
 def _can_log_in(agent: Agent, whose: Whose, env: dict[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""A temporary daemon started by `run`, which other `run` commands on the same data directory use meanwhile.
+"""A temporary daemon started by `run`, which other `run` commands on the same data directory use in the meantime.
 
 Each command holds a shared lock on the file `users` in the data directory. The command that started the daemon stops it
 once it can get an exclusive lock. The kernel releases the lock of a command that is killed.

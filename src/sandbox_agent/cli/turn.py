@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ..schema.events import (
+    ErrorEvent,
     Event,
     ItemCompleted,
     PermissionRequested,
@@ -57,6 +58,8 @@ class Turn:
         self._interrupts = 0
         self._timed_out = False
         self._asking = False
+        self.was_logged_in = True
+        """False once the agent has reported that its key or login is missing or wrong."""
 
     def _choose_view(self) -> View:
         if self._as_events:
@@ -75,7 +78,7 @@ class Turn:
             with self._watch:
                 return self._follow(seen)
         except (OSError, SystemExit):
-            # Nobody sees the rest: the output cannot be written, or the command was told to end.
+            # Nobody sees the rest: the output cannot be written, or the command is ending.
             self._cancel()
             raise
         finally:
@@ -116,6 +119,8 @@ class Turn:
                 self._decide(request)
             case QuestionRequested() as question:
                 self._answer(question)
+            case ErrorEvent(code="authentication_failed"):
+                self.was_logged_in = False
             case TurnEnded(turn_id) as ended if turn_id == self._turn_id:
                 return self._end(ended)
             case SessionEnded(reason):
@@ -166,7 +171,7 @@ class Turn:
             self._reply(("questions", request.question_id, "reply"), {"answers": answer.answers})
 
     def _on_terminal(self, ask: Callable[[], Answered]) -> Answered | None:
-        """Ask the user. None after Ctrl-C, which cancels the turn and thereby the request."""
+        """Ask the user. None after Ctrl-C, which cancels the turn, and with it the request."""
         self._view.close()
         self._asking = True
         try:
