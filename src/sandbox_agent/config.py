@@ -99,7 +99,7 @@ class Config(Struct, frozen=True, kw_only=True):
     node_name: Annotated[
         Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$")] | None,
         Meta(
-            description="Name of this daemon among those that share a log (default: the host name); a replacement takes its predecessor's."
+            description="Name of this daemon among those that share a log (default: the host name); a replacement uses its predecessor's name."
         ),
     ] = None
     takeover: Annotated[

@@ -96,7 +96,7 @@ class TokenInvalid(SandboxAgentError):
 
 
 class PermissionDenied(SandboxAgentError):
-    """The daemon's settings do not allow this: a page of another site (`--cors-allow-origin`), a path outside the roots
+    """The daemon's settings do not allow this: a page from another site (`--cors-allow-origin`), a path outside the roots
     (`--fs-root`), or something switched off with `--no-install` or `--no-processes`.
     """
 
@@ -196,7 +196,7 @@ class InstallFailed(SandboxAgentError):
 
 
 class AgentProcessExited(SandboxAgentError):
-    """The agent could not be started or stopped unexpectedly; the exit code and the end of its stderr are members."""
+    """The agent could not be started, or stopped unexpectedly; the exit code and the end of its stderr are members."""
 
     type, status, title = "agent_process_exited", 500, "Agent process exited"
 

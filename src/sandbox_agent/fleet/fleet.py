@@ -193,7 +193,7 @@ class Fleet:
     # -- watching -------------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Look after the sandboxes until cancelled."""
+        """Watch the sandboxes until cancelled."""
         while True:
             try:
                 await self._look()

@@ -272,7 +272,7 @@ class Front:
         return await self._fleet.started(name)
 
     async def _look_up(self, request: Request, gateway: Sandbox, path: str, kind: type[Found]) -> Found:
-        """Ask the gateway with the client's own token, which is thereby checked."""
+        """Ask the gateway with the client's own token, which this also checks."""
         answer = await self._sent(request.look_up(gateway, path), gateway)
         content = await _whole(answer, MAX_LOOKED_UP_BYTES)
         if answer.status_code != 200:

@@ -129,15 +129,15 @@ class App:
             query = query_of(scope)
             self._check_token(scope, headers, query, operation)
         if path == LIVE_VIEW:
-            raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
+            raise InvalidRequest(f"{path} is a WebSocket: send an upgrade request")
         if methods is None:
             raise NotFound(f"there is nothing at {path}")
         if operation is None:
-            raise MethodNotAllowed(f"{path} takes {', '.join(methods)}", allow=list(methods))
+            raise MethodNotAllowed(f"{path} supports {', '.join(methods)}", allow=list(methods))
         # Read no body before the token is checked.
         limit = 0 if operation.public else self._max_body
         if operation.response is Dialogue:
-            raise InvalidRequest(f"{path} is a WebSocket: ask for an upgrade")
+            raise InvalidRequest(f"{path} is a WebSocket: send an upgrade request")
         request = await request_of(operation, path_values, query, headers, receive, limit, self._max_upload)
         result = await operation.handler(self._daemon, request)
         if isinstance(result, Watched):
@@ -283,7 +283,7 @@ class App:
                 raise
             status, body, media_type = 401, sign_in_page(), "text/html; charset=utf-8"
         if scope["method"] != "GET":
-            raise MethodNotAllowed(f"{scope['path']} takes GET", allow=["GET"])
+            raise MethodNotAllowed(f"{scope['path']} supports only GET", allow=["GET"])
         described = [*cors, (b"content-type", media_type.encode()), *PAGE_HEADERS]
         await send_bytes(send, status, body or page.render(), described)
 
@@ -297,7 +297,7 @@ class App:
         if file is None:
             raise NotFound(f"there is nothing at {path}")
         if method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(f"{path} takes GET", allow=["GET", "HEAD"])
+            raise MethodNotAllowed(f"{path} supports only GET", allow=["GET", "HEAD"])
         body, described = file.answer(headers.get(b"accept-encoding", b""))
         if headers.get(b"if-none-match") == dict(described)[b"etag"]:
             kept = [(name, value) for name, value in described if name != b"content-encoding"]

@@ -1,7 +1,7 @@
 """The OpenCode door over HTTP: its credentials, requests and responses.
 
 OpenCode's clients send the token as the password of Basic credentials, or in the query as `auth_token`. Both are accepted only here.
-Browsers send Basic credentials by themselves, so a request from the page of another site is refused unless its origin is allowed.
+Browsers send Basic credentials by themselves, so a request from a page of another site is refused unless its origin is allowed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ HEAD_SECONDS = 10.0
 """How long the head of a request may take, from the connection or from its first byte."""
 BODY_SECONDS = 30.0
 """How long a body may pause."""
-MAX_STRANGERS = 512
+MAX_UNTRUSTED = 512
 """The maximum number of connections without a valid token."""
 LOOK_SECONDS = 1.0
 
@@ -36,25 +36,25 @@ class Patience:
     """All connections of one server. One timer runs, and only while something is expected from a client."""
 
     def __init__(self) -> None:
-        self._strangers: dict[Client, None] = {}  # the oldest first
+        self._untrusted: dict[Client, None] = {}  # the oldest first
         self._heads: dict[Client, float] = {}
         self._bodies: dict[Client, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def meet(self, client: Client) -> None:
-        self._strangers[client] = None
+        self._untrusted[client] = None
         self.expect_head(client)
-        if len(self._strangers) > MAX_STRANGERS:
-            oldest = next((stranger for stranger in self._strangers if not stranger.waits_for_us), client)
+        if len(self._untrusted) > MAX_UNTRUSTED:
+            oldest = next((other for other in self._untrusted if not other.waits_for_us), client)
             self.forget(oldest)
             oldest.drop()
 
     def trust(self, client: Client) -> None:
         """It has shown a valid token."""
-        self._strangers.pop(client, None)
+        self._untrusted.pop(client, None)
 
     def forget(self, client: Client) -> None:
-        self._strangers.pop(client, None)
+        self._untrusted.pop(client, None)
         self.expect_nothing(client)
 
     def expect_head(self, client: Client) -> None:

@@ -59,7 +59,7 @@ async def upload(daemon: Daemon, request: UploadAttachment) -> StoredAttachment:
 
 
 async def _saved(daemon: Daemon, record: SessionRecord, request: UploadAttachment) -> Path:
-    """Write in a thread, because a large file takes time. The session may be deleted meanwhile."""
+    """Write in a thread, because a large file takes time. The session may be deleted in the meantime."""
     save = daemon.attachments.save
     try:
         return await asyncio.to_thread(

@@ -29,7 +29,9 @@ class RevertChanges(Struct, frozen=True, rename="camel"):
     all: Annotated[bool, Meta(description="Revert every changed file.")] = False
     etags: Annotated[
         dict[str, str] | None,
-        Meta(description="Tags from `changes`, by path: a file whose tag differs by now is refused."),
+        Meta(
+            description="Tags from `changes`, by path. If a file has another tag by now, the request is refused."
+        ),
     ] = None
 
 

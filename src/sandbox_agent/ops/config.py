@@ -62,7 +62,7 @@ class SetMcp(OnNode, frozen=True, rename="camel"):
     enabled: Annotated[bool | None, Meta(description="`false` leaves the server out.")] = None
     timeout_ms: Annotated[
         Annotated[int, Meta(gt=0, le=86_400_000)] | None,
-        Meta(description="How long one call of a tool may take, if the agent lets clients choose it."),
+        Meta(description="How long a tool call may take, if the agent lets clients choose it."),
     ] = None
     oauth: Annotated[
         dict[str, str] | None,
@@ -152,7 +152,7 @@ async def delete_mcp(daemon: Daemon, request: OneMcp) -> None:
     words=("directory", "skill_name"),
 )
 async def get_skills(daemon: Daemon, request: OneSkills) -> SkillsConfig:
-    """Show an entry of the skills of a directory."""
+    """Show one entry of a directory's skills."""
     check_absolute(request.directory)
     config = await daemon.directories.read(request.directory)
     return _found(

@@ -61,7 +61,7 @@ async def start_below(daemon: Daemon, caller_id: str, order: Order) -> tuple[Cre
             f"this session is {MAX_LEVELS} levels below the session of a client: it cannot start another one"
         )
     async with _order(daemon, caller):
-        await _check_crowd(daemon, caller)
+        await _check_running(daemon, caller)
         settings = await _settings(daemon, caller, order)
         callers = (*caller.callers, caller.folder)
         created = await create_session(daemon, order.session_id, settings, callers)
@@ -220,7 +220,7 @@ async def _order(daemon: Daemon, caller: SessionRecord) -> AsyncIterator[None]:
         yield
 
 
-async def _check_crowd(daemon: Daemon, caller: SessionRecord) -> None:
+async def _check_running(daemon: Daemon, caller: SessionRecord) -> None:
     at_work = [shown async for shown in _descendants(daemon, caller) if _is_at_work(shown)]
     if len(at_work) >= MAX_RUNNING:
         raise RateLimited(f"{MAX_RUNNING} sessions below this one are running: wait for one of them")

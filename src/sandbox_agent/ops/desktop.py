@@ -364,7 +364,7 @@ async def launch(daemon: Daemon, request: LaunchApp) -> LaunchedApp:
 
 @operation("POST", "/v1/desktop/open", *STARTS, name="desktop.open")
 async def open_target(daemon: Daemon, request: OpenTarget) -> OpenedTarget:
-    """Open a file or a URL with the program that the machine has for it."""
+    """Open a file or a URL with the machine's default program for it."""
     desktop = _desktop(daemon)
     daemon.require_open()
     return await desktop.open(request.target)

@@ -53,7 +53,8 @@ class StartDesktop(OnNode, frozen=True, rename="camel"):
         Meta(description="Display number (default: a free one)."),
     ] = None
     recording_fps: Annotated[
-        Fps | None, Meta(description="Frames per second of recordings that name none (default 15).")
+        Fps | None,
+        Meta(description="Frames per second of recordings that do not set their own (default 15)."),
     ] = None
     state_dir: Annotated[
         Annotated[str, Meta(max_length=4096)] | None,

@@ -136,7 +136,7 @@ async def stream_message(daemon: Daemon, request: SendMessage) -> Stream:
     turn_id, may_be_old = await deliver(daemon, request)
     # A repeated key names an earlier turn, whose events are already in the log.
     after = 0 if may_be_old else before
-    # The session may have been unloaded meanwhile, which replaces its channel.
+    # The session may have been unloaded in the meantime, which replaces its channel.
     channel = (await daemon.sessions.end(request.session_id)).channel
     return Stream(TurnFollowing(daemon.log, channel, request.session_id, after, turn_id))
 

@@ -8,7 +8,7 @@ GROUPS = {
     "permissions": "List and answer pending permissions.",
     "questions": "List and answer pending questions.",
     "policy": "Show rules for what agents may do, and try them out.",
-    "tool_calls": "List and answer calls of a client's tools.",
+    "tool_calls": "List and answer calls to a client's tools.",
     "attachments": "Upload and read files for messages.",
     "events": "Follow the events of all sessions.",
     "changes": "Show and revert what a session has changed in its directory.",

@@ -123,7 +123,7 @@ class OnNode(Struct, frozen=True, kw_only=True):
 
     node: Annotated[
         NodeName | None,
-        Meta(description="Node that the request is meant for; another one refuses it (default: any)."),
+        Meta(description="Node that the request is meant for; other nodes refuse it (default: any)."),
     ] = None
 
 
@@ -132,7 +132,7 @@ Runs = Literal["here", "anywhere", "owner", "node"]
 """Which node carries out an operation if several share the log: `here` the one that was asked, because it concerns its own machine;
 `anywhere` the same, because all nodes read the same log; `owner` the one that runs the session; `node` the one that the request names."""
 
-AT_THE_OWNER = frozenset({"changes", "tool_calls", "fs"})
+OWNER_GROUPS = frozenset({"changes", "tool_calls", "fs"})
 """Groups that concern the machine of a session, even if they only read."""
 
 
@@ -237,7 +237,7 @@ class Operation(Struct, frozen=True, dict=True):
 def _place_of(name: str, method: Method, request: type[Struct]) -> Runs:
     if "session_id" not in request.__struct_fields__:
         return "here"
-    return "anywhere" if method == "GET" and name.partition(".")[0] not in AT_THE_OWNER else "owner"
+    return "anywhere" if method == "GET" and name.partition(".")[0] not in OWNER_GROUPS else "owner"
 
 
 def _description(request: type[Struct], name: str) -> str:

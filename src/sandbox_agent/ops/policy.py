@@ -37,8 +37,8 @@ class TestPolicy(Struct, frozen=True, rename="camel", kw_only=True):
         Any,
         Meta(description="Input of the tool as JSON, or just its command, file or URL as text."),
     ]
-    tool: Annotated[Name | None, Meta(description="The agent's name of the tool, e.g. `Bash`.")] = None
-    kind: Annotated[ToolKind | None, Meta(description="What the tool does, if you do not name one.")] = None
+    tool: Annotated[Name | None, Meta(description="The agent's name for the tool, e.g. `Bash`.")] = None
+    kind: Annotated[ToolKind | None, Meta(description="What the tool does, if `tool` is not given.")] = None
     directory: Annotated[
         str | None, Meta(description="Directory of the session (default: the daemon's).")
     ] = None
@@ -86,7 +86,7 @@ def _listed(
 async def test(daemon: Daemon, request: TestPolicy) -> PolicyVerdict:
     """Show what would happen to an agent's request, and which rule decides. Nothing is run.
 
-    An agent that does not ask is not stopped by a rule: docs/permissions.mdx says what each agent asks for.
+    Rules do not stop an agent that does not ask: docs/permissions.mdx says what each agent asks for.
     """
     agent = daemon.agent(request.agent)
     directory = request.directory or os.getcwd()

@@ -193,7 +193,7 @@ async def create(daemon: Daemon, request: CreateProcess) -> ProcessInfo:
     examples=("sandbox-agent processes run --command make --args test --timeout-ms 60000",),
 )
 async def run(daemon: Daemon, request: RunProcess) -> ProcessRun:
-    """Run a program to its end and return its output.
+    """Run a program to completion and return its output.
 
     Its input is empty. At the time limit it is killed, with everything it started.
     """

@@ -72,8 +72,8 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     permission_mode: Annotated[
         PermissionMode,
         Meta(
-            description="When the agent asks: `default` before it writes or runs anything, `acceptEdits` not for plain edits "
-            "inside the directory, `bypass` never; `plan` is read-only."
+            description="When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for "
+            "plain edits inside the directory; with `bypass`, never. `plan` is read-only."
         ),
     ] = "default"
     model: Annotated[Name | None, Meta(description="Model to use.")] = None
@@ -106,7 +106,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     limits: Annotated[
         Limits | None,
         Meta(
-            description="Limits of the session. The daemon's own limits apply to the others; null removes one."
+            description="Limits of the session; null removes one. For those not given, the daemon's defaults apply."
         ),
     ] = None
     tools: Annotated[
@@ -115,10 +115,11 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     ] = ()
     tool_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0, le=86_400_000)] | None,
-        Meta(description="How long a call of one waits for a client's answer (default: 10 minutes)."),
+        Meta(description="How long a call to such a tool waits for an answer (default: 10 minutes)."),
     ] = None
     node: Annotated[
-        NodeName | None, Meta(description="Node that runs the session (default: the one that is asked).")
+        NodeName | None,
+        Meta(description="Node that runs the session (default: the one that receives the request)."),
     ] = None
     desktop: Annotated[
         bool, Meta(description="Let the agent look at the desktop and act on it (docs/computer-use.mdx).")
@@ -177,13 +178,12 @@ class SendMessage(Struct, frozen=True, rename="camel"):
     resume: Annotated[
         Literal["carried"] | None,
         Meta(
-            description="`carried`: continue with the conversation that was carried from another machine, even if it "
-            "lacks the last turns."
+            description="`carried`: continue from the conversation stored in the log, even if it lacks the last turns."
         ),
     ] = None
     client_id: Annotated[
         Annotated[str, Meta(min_length=1, max_length=4096)] | None,
-        Meta(description="Your own id of the message; its item has it as `native_item_id`."),
+        Meta(description="Your own id for the message; its item has it as `native_item_id`."),
     ] = None
 
 

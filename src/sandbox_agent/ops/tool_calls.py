@@ -37,7 +37,7 @@ class ReplyToolCall(Struct, frozen=True, rename="camel"):
 
 @operation("GET", "/v1/sessions/{session_id}/tool-calls", SessionNotFound, name="tool_calls.list")
 async def tool_calls(daemon: Daemon, request: OneSession) -> ToolCallList:
-    """List calls of the client's tools that wait for an answer."""
+    """List pending calls to the client's tools."""
     pending = (await daemon.sessions.show(request.session_id)).view.pending
     return ToolCallList([request for request in pending if isinstance(request, ToolRequest)])
 

@@ -11,7 +11,7 @@ _INTERPRETERS = re.compile(
 _CODE = re.compile(r"-[A-Za-z]*[cCeErpn]|--(eval|print|exec|run)|-$|eval$")
 _MAY_TAKE_VALUE = re.compile(r"-[A-Za-z]|--[^=]+")
 _TAKE_VALUE = frozenset({"-W", "-X", "-I", "-d", "-C", "--require", "--import", "--loader", "--input-type"})
-_ONLY_TELLS = frozenset({"-V", "-v", "--version", "--help", "-h"})
+_INFO_OPTIONS = frozenset({"-V", "-v", "--version", "--help", "-h"})
 
 
 def is_interpreter(program: str) -> bool:
@@ -33,7 +33,7 @@ def has_code(arguments: list[str]) -> bool:
 
 def reads_input(arguments: list[str]) -> bool:
     """Whether the code comes from standard input."""
-    if not _ONLY_TELLS.isdisjoint(arguments):
+    if not _INFO_OPTIONS.isdisjoint(arguments):
         return False
     before = ""
     for word in arguments:

@@ -92,7 +92,7 @@ def _first(rules: tuple[PolicyRule, ...], name: RuleList, request: Request, part
 def parts_of(request: Request) -> Iterator[Part]:
     ask, kind = request.ask, request.kind
     if ask.command is not None and kind in ("command", "other"):
-        # An agent need not say of a tool that runs commands that it does.
+        # An agent need not declare that a tool runs commands.
         yield from _parts_of_line(request, ask.command)
     elif kind == "command":
         yield Part(kind, ask.action, Command(unclear="the agent does not say what it runs"))

@@ -88,7 +88,7 @@ _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}")
 
 MAX_WORDS = 500
 MAX_SEARCHED = 1_000
-"""Longer words are not searched for what a program is told to run."""
+"""Longer words are not searched for commands that a program is to run."""
 
 Nested = Callable[[str], list[Command]]
 """Reads a script in an argument."""
@@ -257,7 +257,7 @@ _RUNS: dict[str, re.Pattern[str]] = {
         r"|.*[\W_][gpiImMw0-9]*e[gpiImMw0-9]*\s*([;}\n]|$)"
     ),
 }
-"""Words by which a program is told to run another."""
+"""Words that make a program run another."""
 _SAME = {
     "gawk": "awk",
     "mawk": "awk",
@@ -316,7 +316,7 @@ def _doubt(program: str, words: list[Word]) -> str:
     runs = _RUNS.get(known)
     certain = certain and all(len(word) <= MAX_SEARCHED for word in arguments)
     if runs is not None and (not certain or any(runs.match(word) for word in arguments)):
-        return f"`{program}` may be told to run another program"
+        return f"`{program}` has arguments that may run another program"
     return f"`{program}` may run code that is not understood" if _runs_interpreter(words[1:]) else ""
 
 
@@ -350,7 +350,7 @@ def _doubt_about_git(words: list[Word]) -> str:
             continue
         is_message = word.text in ("-m", "-am", "--message") and word.certain
         if not word.certain or _GIT_RUNS.match(word.text) or (own is not None and own.match(word.text)):
-            return f"`git {command}` may be told to run another program"
+            return f"`git {command}` has arguments that may run another program"
     return ""
 
 

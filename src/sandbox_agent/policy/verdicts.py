@@ -80,7 +80,7 @@ def _denied(judged: Judged) -> Verdict:
 
 
 def settings_for_agent(settings: Settings, rules: Rules, agent: str) -> Settings:
-    """What the agent is told. In its own bypass it would not ask, so no rule could deny anything: the daemon answers instead."""
+    """The reason that the agent gets. In its own bypass it would not ask, so no rule could deny anything: the daemon answers instead."""
     if settings.permission_mode == "bypass" and rules.restrict(agent):
         return msgspec.structs.replace(settings, permission_mode="default")
     return settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import resource
 
-MOST = 1 << 16
+MAX_DESCRIPTORS = 1 << 16
 GIVEN = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 """The soft limit that this process was started with."""
 
@@ -17,7 +17,7 @@ GIVEN = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 def raise_limit() -> None:
     """Raise the soft limit to the hard one, but not higher than useful."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST if hard == resource.RLIM_INFINITY else min(MOST, hard)
+    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(MAX_DESCRIPTORS, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return
     with contextlib.suppress(ValueError, OSError):  # some systems allow less than they report

@@ -102,7 +102,7 @@ class LogFollowing:
         last = log.last
         entries = await asyncio.to_thread(log.read, self._place, PAGE_BYTES)
         if not entries:
-            self._place = Place(last)  # it was dropped meanwhile
+            self._place = Place(last)  # it was dropped in the meantime
         for entry in entries:
             if outlet.is_full or outlet.is_gone:
                 break

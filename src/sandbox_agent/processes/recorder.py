@@ -62,7 +62,7 @@ class Source:
         """Called in the event loop, once."""
         self.allowance = float(BURST)
         self.refilled = time.monotonic()
-        self.untaken = b""
+        self.leftover = b""
         self.is_registered = False
         self.is_finishing = False
         self.has_ended = False
@@ -128,7 +128,7 @@ class Recorder:
             self._orders.popleft()()
         while self._resting and self._resting[0][0] <= time.monotonic():
             source = heapq.heappop(self._resting)[2]
-            if source.untaken:
+            if source.leftover:
                 self._keep(source, b"")
             else:
                 self._register(source)
@@ -155,8 +155,8 @@ class Recorder:
             self._end(source)
 
     def _keep(self, source: Source, data: bytes) -> None:
-        data = source.untaken or data
-        source.untaken = b""
+        data = source.leftover or data
+        source.leftover = b""
         try:
             taken = source.sink.take(source.stream, data, is_rest=source.is_finishing)
         except OSError as error:
@@ -168,7 +168,7 @@ class Recorder:
         if taken == len(data):
             self._pace(source, taken)
         elif not source.is_finishing:
-            source.untaken = data[taken:]
+            source.leftover = data[taken:]
             self._rest(source, FULL_SECONDS)
 
     def _pace(self, source: Source, size: int) -> None:
@@ -188,7 +188,7 @@ class Recorder:
         if source.has_ended:
             return
         source.is_finishing = True
-        if source.untaken:
+        if source.leftover:
             self._keep(source, b"")
         left = MAX_LEFT
         while left > 0 and not source.has_ended:
@@ -202,7 +202,7 @@ class Recorder:
 
     def _end(self, source: Source) -> None:
         # The disk may have no room for its last output, which waits until the source is finished.
-        if source.has_ended or source.untaken:
+        if source.has_ended or source.leftover:
             return
         source.has_ended = True
         if source.is_registered:

@@ -84,7 +84,7 @@ class _NewVolume(Struct, frozen=True, rename="pascal"):
     labels: dict[str, str]
 
 
-class _Said(Struct, frozen=True):
+class _ErrorBody(Struct, frozen=True):
     message: str = ""
 
 
@@ -253,7 +253,7 @@ def _filter(label: str) -> str:
 
 def _message(content: bytes) -> str:
     try:
-        return msgspec.json.decode(content, type=_Said).message
+        return msgspec.json.decode(content, type=_ErrorBody).message
     except msgspec.DecodeError:
         return "no message"
 

@@ -17,7 +17,7 @@ from ..presence import STATE_FILE, DaemonState
 from .provider import DRAIN_SECONDS, SandboxSpec
 
 PORT = 2468
-"""The port inside of a sandbox, unless the provider is told another."""
+"""The port inside a sandbox, unless the provider is given another."""
 LAUNCH_SECONDS = 300.0
 """Time for a sandbox to be created, and for the daemon to be copied into it and to start."""
 SHOWN_LINES = 15
@@ -27,7 +27,7 @@ PATH = 'PATH="$HOME/.local/bin:$PATH"; export PATH;'
 class Ran(NamedTuple):
     exit_code: int
     stdout: str
-    """A provider that does not tell the two apart has everything here."""
+    """A provider that does not distinguish the two has everything here."""
     stderr: str
 
 

@@ -29,7 +29,7 @@ from .provider import DRAIN_SECONDS, START_SECONDS, STOP_SECONDS, Access, Sandbo
 
 POLL_SECONDS = 0.05
 KILL_SECONDS = 5.0
-TOLD_BYTES = 2000
+SHOWN_BYTES = 2000
 REMOVED = ".removed-"
 
 OWN_SETTINGS = frozenset(
@@ -200,6 +200,6 @@ async def _pause(deadline: float, problem: str) -> None:
 
 def _last_output(place: Path) -> str:
     try:
-        return (place / "log").read_bytes()[-TOLD_BYTES:].decode(errors="replace").strip() or "no output"
+        return (place / "log").read_bytes()[-SHOWN_BYTES:].decode(errors="replace").strip() or "no output"
     except OSError:
         return "no output"

@@ -171,7 +171,7 @@ class AgentLink:
         except Conflict as problem:
             raise StartFailure(problem, exited=True, gone=True) from None
         except OSError as error:
-            raise Unavailable(f"the agent's conversation cannot be brought here: {error}") from error
+            raise Unavailable(f"the agent's conversation cannot be restored: {error}") from error
 
     def conversation_here(self, native_id: str) -> CarriedConversation | None:
         """Where this machine has, or would have, the agent's conversation."""
@@ -255,7 +255,7 @@ class AgentLink:
             self._door.close()
 
     async def close(self) -> None:
-        """Release the process, or this session's place on a shared one. Nothing of it runs when this returns."""
+        """Release the process, or this session's place on a shared one. None of it runs when this returns."""
         self._unwanted = True
         if self._closing is None:
             self._closing = self._live.spawn(self._close())
@@ -374,7 +374,7 @@ class AgentLink:
             except Exception as error:
                 logger.exception("a message to the agent of session %s could not be sent", self._live.id)
                 self._tell(
-                    inputs.DeliveryFailed(self.attempt, f"the prompt could not be handed over: {error}")
+                    inputs.DeliveryFailed(self.attempt, f"the prompt could not be sent to the agent: {error}")
                 )
 
     def _send(self, host: Host, conversation: Conversation, instruction: Instruction) -> None:
@@ -414,8 +414,10 @@ class AgentLink:
                 host.wire.prompt(conversation, instruction.prompt, files)
                 host.flush()
         except Exception as error:
-            logger.exception("a prompt of session %s could not be handed over", self._live.id)
-            self._tell(inputs.DeliveryFailed(self.attempt, f"the prompt could not be handed over: {error}"))
+            logger.exception("a prompt of session %s could not be sent to its agent", self._live.id)
+            self._tell(
+                inputs.DeliveryFailed(self.attempt, f"the prompt could not be sent to the agent: {error}")
+            )
         finally:
             self._reading = False
             host.release()

@@ -57,7 +57,7 @@ class StoredPart(Struct, frozen=True):
 class Manifest(Struct, frozen=True):
     native_id: str
     disk: str
-    """The data folder of the machine that has it, and may have more of it."""
+    """The data directory of the machine that has it, and may have more of it."""
     sequence: int
     """The last event of the log before it was read."""
     files: tuple[StoredPart, ...]
@@ -92,7 +92,7 @@ class Carrier:
         self._wanted: dict[str, tuple[CarriedConversation, int]] = {}
         self._working: dict[str, asyncio.Event] = {}
         """Sessions whose conversation is being stored."""
-        self._hurry = asyncio.Event()
+        self._finishing = asyncio.Event()
         self.on_left_out: Callable[[str, str], None] = lambda session_id, words: None
         """A session's conversation cannot be carried, and why."""
         self._left_out: set[str] = set()
@@ -109,7 +109,7 @@ class Carrier:
 
     async def finish(self, seconds: float) -> None:
         """Store what is not stored yet, before the daemon stops."""
-        self._hurry.set()
+        self._finishing.set()
         done = [asyncio.ensure_future(event.wait()) for event in self._working.values()]
         if done:
             _, late = await asyncio.wait(done, timeout=seconds)
@@ -123,7 +123,7 @@ class Carrier:
                 if isinstance(conversation.kept, KeptFiles):
                     await self._try(conversation, sequence)
                 try:
-                    await asyncio.wait_for(self._hurry.wait(), SETTLE_SECONDS)
+                    await asyncio.wait_for(self._finishing.wait(), SETTLE_SECONDS)
                 except TimeoutError:
                     pass
                 if session_id not in self._wanted:
@@ -142,7 +142,9 @@ class Carrier:
             pass  # another node runs the session
         except (SandboxAgentError, OSError) as error:
             logger.warning(
-                "the conversation of session %s is not carried: %s", conversation.session_id, error
+                "the conversation of session %s could not be stored in the log: %s",
+                conversation.session_id,
+                error,
             )
 
     async def _keep(self, conversation: CarriedConversation, sequence: int) -> None:
@@ -211,7 +213,7 @@ class Carrier:
         await self._bring(conversation, manifest)
         moved = msgspec.structs.replace(manifest, disk=self._disk)
         await asyncio.to_thread(self._put_manifest, conversation.session_id, moved)
-        logger.info("brought the conversation of session %s to this machine", conversation.session_id)
+        logger.info("restored the conversation of session %s on this machine", conversation.session_id)
 
     def _is_here(self, conversation: CarriedConversation, manifest: Manifest) -> bool:
         """This disk wrote it last, or has all that is stored and more, as a shared home directory does."""
@@ -232,7 +234,7 @@ class Carrier:
                     turn_id = turn
         if turn_id is not None:
             raise Conflict(
-                "the conversation that was carried here lacks the last turn",
+                "the stored conversation lacks the last turn",
                 sessionId=session_id,
                 carriedTo=manifest.sequence,
                 lastTurn=turn_id,
@@ -248,7 +250,7 @@ class Carrier:
             code = await self._run([*kept.import_, f"{folder}/{EXPORT}"], conversation, Path(os.devnull))
         if code != 0:
             raise Conflict(
-                f"`{' '.join(kept.import_[1:])}` ended with {code} for the conversation that was carried here",
+                f"`{' '.join(kept.import_[1:])}` exited with {code} for the stored conversation",
                 sessionId=session_id,
             )
 
@@ -256,7 +258,7 @@ class Carrier:
         for part in parts:
             path = root / part.path
             if ".." in path.parts or not path.is_relative_to(root):
-                raise Conflict(f"{part.path} is no place for a conversation", sessionId=session_id)
+                raise Conflict(f"{part.path} is not a valid path for a conversation", sessionId=session_id)
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             try:
@@ -264,7 +266,7 @@ class Carrier:
                     digest = self._copy(session_id, part, file)
                     os.fsync(file.fileno())
                 if digest != part.sha256:
-                    raise Conflict("the conversation that was carried here is damaged", sessionId=session_id)
+                    raise Conflict("the stored conversation is damaged", sessionId=session_id)
                 partial.rename(path)
             finally:
                 partial.unlink(missing_ok=True)

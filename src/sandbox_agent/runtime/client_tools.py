@@ -111,7 +111,7 @@ class _Call(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if len(self._tools.calls) >= MAX_CALLS:
-            self._fail(f"{MAX_CALLS} calls already wait for an answer")
+            self._fail(f"{MAX_CALLS} calls are already waiting for an answer")
             return
         self._tools.calls[self._key] = self
         self._after(REQUEST_SECONDS, self.close)

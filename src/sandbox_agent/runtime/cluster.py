@@ -32,7 +32,7 @@ logger = logging.getLogger("sandbox_agent.cluster")
 
 TRIES = 3
 RETRY_SECONDS = 0.25
-LEASH_SECONDS = 2.0
+FREEZE_SECONDS = 2.0
 """How long before the end of the lease agents are frozen. It is half of a shorter lease."""
 SEVERAL = 50
 """Sessions that are closed at the same time."""
@@ -53,7 +53,7 @@ class Elsewhere(Unavailable):
         self.node = node
 
 
-class Carried(Protocol):
+class RoutedOperation(Protocol):
     """An operation, as this module sees it."""
 
     @property
@@ -203,8 +203,8 @@ class Cluster:
         now = time.monotonic()
         if now - self._held_at >= self._lease / 6:
             self._held_at = now
-            leash = max(self._lease - LEASH_SECONDS, self._lease / 2)
-            self._sessions.hosts.hold(renewed_at + leash - now)
+            freeze_after = max(self._lease - FREEZE_SECONDS, self._lease / 2)
+            self._sessions.hosts.hold(renewed_at + freeze_after - now)
 
     # -- others -------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Cluster:
     async def _take_over(self, abandoned: Sequence[Abandoned]) -> None:
         """Continue the sessions that this node may continue, and close what is open in the others."""
         ours = [left.session_id for left in abandoned if self._may_continue(left.home)]
-        for session_id in dict.fromkeys([*ours, *self._sessions.unwoken]):
+        for session_id in dict.fromkeys([*ours, *self._sessions.not_loaded]):
             await self._sessions.wake(session_id)
         to_close = [
             left.session_id for left in abandoned if left.is_open and not self._may_continue(left.home)
@@ -249,7 +249,7 @@ class Cluster:
 
     async def _close(self, session_ids: Sequence[str]) -> None:
         """Readers must not wait for the end of a turn that no longer runs; only its own node can begin another."""
-        # Noted first: if the answer is lost, this node owns them anyway, and no other node looks after them.
+        # Noted first: if the answer is lost, this node owns them anyway, and no other node takes care of them.
         self._closing.update(session_ids)
         claimed = await self._ask(lambda: self._store.claim(session_ids))
         self._closing.difference_update(set(session_ids) - claimed)  # another node has them
@@ -334,7 +334,7 @@ class Cluster:
 
     # -- requests -------------------------------------------------------------------------------
 
-    async def carry_out(self, daemon: Any, operation: Carried, request: Any) -> Any:
+    async def carry_out(self, daemon: Any, operation: RoutedOperation, request: Any) -> Any:
         """Carry out an operation on the node that it concerns."""
         for _ in range(TRIES):
             node = await self._node_for(operation, request)
@@ -349,7 +349,7 @@ class Cluster:
                 moved = problem  # another node has claimed it since: nothing was done here
         raise moved
 
-    async def _node_for(self, operation: Carried, request: Any) -> Node | None:
+    async def _node_for(self, operation: RoutedOperation, request: Any) -> Node | None:
         """The other node that is to carry it out; None for this one."""
         if operation.runs == "owner" and (session_id := request.session_id) is not None:
             return None if self._sessions.is_loaded(session_id) else await self._runs(session_id)
@@ -418,7 +418,7 @@ class Cluster:
                 now - self.follower.looked_at,
             ),
             "log_horizon_age_seconds": (
-                "How long a transaction that is open on the database server has kept back the stream of all sessions.",
+                "How long a transaction that is open on the database server has delayed the stream of all sessions.",
                 now - self._unseen[1] if self._unseen is not None else 0.0,
             ),
             "commands_waiting": (

@@ -131,7 +131,7 @@ class Daemon:
         self.files = Files(Roots(config.fs_root, Vault(folder, log_files(config))), folder / "uploads")
         self.changes = SessionChanges(self.attachments, self.files, self.log)
         self.installs = Installs(folder, config.mirror)
-        # Marks the daemon's processes, so that the leftovers of an earlier daemon can be told from others. The identity survives moving or
+        # Marks the daemon's processes, so that the leftovers of an earlier daemon can be distinguished from others. The identity survives moving or
         # mounting the data directory, and the inode sets a copy apart.
         self._instance = f"{store.identity}-{folder.stat().st_ino & 0xFFFFFFFF:x}"
         self.processes = Processes(folder / "processes", self._instance, self.spawn)
@@ -364,7 +364,7 @@ class Daemon:
         self.desktop.require_programs()
 
     def _check_servers(self, agent: Agent, settings: Settings, secrets: Secrets) -> None:
-        """Refuse MCP servers that the agent could not be told of, or that lack a variable."""
+        """Refuse MCP servers that cannot be passed to the agent, or that lack a variable."""
         environ = {**granted(self.config.mcp_env, os.environ), **secrets.env}
         servers_for(agent, secrets.mcp, settings.directory, environ)
 

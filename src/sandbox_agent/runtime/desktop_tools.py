@@ -92,7 +92,7 @@ class DesktopSocket:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader) -> ToolOutcome | None:
-        """None for a stranger, and for an agent that no longer waits."""
+        """None for an unknown caller, and for an agent that no longer waits."""
         try:
             line = await asyncio.wait_for(reader.readline(), REQUEST_SECONDS)
             request = msgspec.json.decode(line, type=_Request)

@@ -1,7 +1,7 @@
 """The follower: shows readers of this node what other nodes have written.
 
 Hints from the store say what is new, and one query then reads it for all sessions that have readers here. Hints may be lost, so
-every second the follower looks by itself. The stream of all sessions only ever advances to what is final in the store, also for
+every second the follower looks by itself. The stream of all sessions only ever advances to what is final in the store, even for
 events that this node has written: another node may still be committing an earlier position.
 """
 
@@ -122,7 +122,7 @@ class Follower:
 
 
 def _publish(end: End, rows: Sequence[StoredEvent], head: int) -> None:
-    """Show what was read, unless this node has begun to write the session meanwhile."""
+    """Show what was read, unless this node has begun to write the session in the meantime."""
     if end.listener is not None:
         return
     if not rows:

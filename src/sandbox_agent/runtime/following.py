@@ -47,7 +47,7 @@ class Following:
         self._pages = pages
         self._after = after
         self._part = 0
-        self._appetite = PIECE_BYTES
+        self._page_bytes = PIECE_BYTES
         self._is_live = False
         """It has everything that is committed, so the next published event can be written directly."""
         self._has_failed = False
@@ -130,11 +130,11 @@ class Following:
             if not page or self._outlet.is_gone or self._channel.deleted:
                 return bool(page)
             is_taken = self._take(self._pieces_of(page))
-            self._appetite = min(2 * self._appetite, MAX_PAGE_BYTES) if is_taken else PIECE_BYTES
+            self._page_bytes = min(2 * self._page_bytes, MAX_PAGE_BYTES) if is_taken else PIECE_BYTES
             return True
 
     def _read(self) -> Page:
-        return self._pages.read(self._after, self._part, self._appetite)
+        return self._pages.read(self._after, self._part, self._page_bytes)
 
     def _take(self, pieces: Sequence[Piece]) -> bool:
         """Write as much as the outlet accepts. Returns whether it would accept more."""

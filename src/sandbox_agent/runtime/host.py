@@ -165,7 +165,7 @@ class Host:
                 await asyncio.wait([closed], timeout=CLOSE_SECONDS)
         except Exception:
             # It has left anyway, and its process may have to end.
-            logger.exception("%s could not be told that a session has left", self.agent.name)
+            logger.exception("%s could not be notified that a session has left", self.agent.name)
         finally:
             self._leaving.pop(conversation, None)
 

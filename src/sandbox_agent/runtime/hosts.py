@@ -115,7 +115,7 @@ class Hosts:
         if host.empty:
             self._forget(host)
             await host.end()
-            # Without tenants, no one is told of the exit.
+            # Without tenants, the exit is reported to no one.
             self._running.discard(host)
 
     def hold(self, seconds: float) -> None:

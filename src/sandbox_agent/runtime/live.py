@@ -97,7 +97,7 @@ class LiveSession:
 
     @property
     def settings(self) -> Settings:
-        """What the client has chosen; its agent may be told something stricter."""
+        """What the client has chosen; its agent may get stricter settings."""
         return self._core.record.settings
 
     @property

@@ -198,7 +198,7 @@ class Log(Reading):
     # -- appending ----------------------------------------------------------------------------
 
     def append(self, end: End, append: Append) -> None:
-        """Append atomically. The listener is told the outcome, never before this returns."""
+        """Append atomically. The listener is notified of the outcome, never before this returns."""
         if self.failure is not None and append.refusable:
             self._loop.call_soon(self._tell_refused, end, append.number)
             return

@@ -124,7 +124,7 @@ def _variable(name: str, variable: str, environ: Mapping[str, str]) -> str:
 
 
 def listed(servers: Mapping[str, McpServer], states: Mapping[str, McpState]) -> list[McpServerInfo]:
-    """What clients are told about a session's servers."""
+    """What clients see of a session's servers."""
     disabled = {name: McpState("disabled") for name, server in servers.items() if server.enabled is False}
     return [
         McpServerInfo(name=name, state=state.state, error=state.error, tools=state.tools)

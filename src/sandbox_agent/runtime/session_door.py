@@ -21,7 +21,7 @@ from .private_folder import private_folder
 
 logger = logging.getLogger("sandbox_agent.door")
 
-MAX_VISITORS = 8
+MAX_CONNECTIONS = 8
 """Programs that may be connected at once; an agent starts one."""
 MAX_LINE_BYTES = 4 << 20
 MAX_UNREAD_BYTES = 64 << 10
@@ -52,7 +52,7 @@ class SessionDoor:
         self._session_id = session_id
         self._welcome = welcome
         self._spawn = spawn
-        self._visitors: set[_Visitor] = set()
+        self._connections: set[_Connection] = set()
         self._folder: Path | None = None
         self._listener: asyncio.Server | None = None
 
@@ -61,7 +61,7 @@ class SessionDoor:
         self._folder = folder = private_folder(instance)
         path = folder / "socket"
         self._listener = await asyncio.get_running_loop().create_unix_server(
-            lambda: _Visitor(self._entered, self._left), str(path)
+            lambda: _Connection(self._entered, self._left), str(path)
         )
         path.chmod(0o600)
         return McpServer(sys.executable, ("-I", "-S", str(BRIDGE), str(path)), timeout_ms=CALL_MS)
@@ -69,32 +69,34 @@ class SessionDoor:
     def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        for visitor in list(self._visitors):
-            visitor.close()
+        for connection in list(self._connections):
+            connection.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _entered(self, visitor: _Visitor) -> None:
-        if len(self._visitors) >= MAX_VISITORS:
-            visitor.close()
+    def _entered(self, connection: _Connection) -> None:
+        if len(self._connections) >= MAX_CONNECTIONS:
+            connection.close()
             return
-        self._visitors.add(visitor)
-        self._spawn(self._serve(visitor))
+        self._connections.add(connection)
+        self._spawn(self._serve(connection))
 
-    async def _serve(self, visitor: _Visitor) -> None:
+    async def _serve(self, connection: _Connection) -> None:
         try:
-            await self._welcome(self._session_id, visitor)
+            await self._welcome(self._session_id, connection)
         finally:
-            visitor.close()
+            connection.close()
 
-    def _left(self, visitor: _Visitor) -> None:
-        self._visitors.discard(visitor)
+    def _left(self, connection: _Connection) -> None:
+        self._connections.discard(connection)
 
 
-class _Visitor(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connected program. `receive` returns None once it is gone, which ends its task."""
 
-    def __init__(self, on_entered: Callable[[_Visitor], None], on_left: Callable[[_Visitor], None]) -> None:
+    def __init__(
+        self, on_entered: Callable[[_Connection], None], on_left: Callable[[_Connection], None]
+    ) -> None:
         self._on_entered = on_entered
         self._on_left = on_left
         self._splitter = LineSplitter(MAX_LINE_BYTES)

@@ -111,8 +111,8 @@ class Sessions:
         self.welcome: Welcome | None = None
         """Serves the agents of sessions that may start others; set by the server."""
         self._dropped: dict[str, LiveSession] = {}
-        """Sessions dropped after an internal error, until nothing of them runs or waits to be written."""
-        self.unwoken: set[str] = set()
+        """Sessions dropped after an internal error, until none of their work runs or waits to be written."""
+        self.not_loaded: set[str] = set()
         """Sessions of this node that could not be loaded for now, though something in them is open or queued."""
         self._locks = Locks()
         self._draining = False
@@ -456,7 +456,7 @@ class Sessions:
                 logger.warning("session %s stays unloaded until the next command: %s", session_id, error)
                 return True
             if self.cluster is not None and isinstance(error, Unavailable | Conflict):
-                self._note_unwoken(session_id, error)  # the cluster looks after it
+                self._note_not_loaded(session_id, error)  # the cluster tries again
                 return True
             logger.warning("session %s cannot be loaded yet: %s", session_id, error)
             return False
@@ -478,7 +478,7 @@ class Sessions:
 
     async def wake(self, session_id: str) -> None:
         """Close what is open in a session, and continue with its queue."""
-        self.unwoken.discard(session_id)
+        self.not_loaded.discard(session_id)
         try:
             async with self.loaded(session_id) as live:
                 # Until this is written, clients would see a turn that no longer runs.
@@ -486,16 +486,16 @@ class Sessions:
         except Exception as error:
             if self.cluster is not None and isinstance(error, Unavailable | Conflict | SessionNotFound):
                 logger.info("session %s is not continued here for now: %s", session_id, error.detail)
-                self._note_unwoken(session_id, error)
+                self._note_not_loaded(session_id, error)
             else:
                 logger.exception("session %s cannot be loaded; continuing with the others", session_id)
                 if not isinstance(error, UNREADABLE):
                     self.spawn(self._reload(session_id))
 
-    def _note_unwoken(self, session_id: str, problem: SandboxAgentError) -> None:
-        """Try again later, unless another node has it: this one may own it by now, and then no other will look after it."""
+    def _note_not_loaded(self, session_id: str, problem: SandboxAgentError) -> None:
+        """Try again later, unless another node has it: this one may own it by now, and then no other will load it."""
         if self.cluster is not None and isinstance(problem, Unavailable) and "node" not in problem.facts:
-            self.unwoken.add(session_id)
+            self.not_loaded.add(session_id)
 
     async def close(self, session_id: str) -> None:
         """Close what is open in a session of a node that is gone, and start nothing."""
@@ -521,7 +521,7 @@ class Sessions:
 
     async def give_up_all(self) -> None:
         """Other nodes may run every session: end what this one runs, and wait until it is gone."""
-        self.unwoken.clear()
+        self.not_loaded.clear()
         for live in list(self._live.values()):
             live.lost(moved_away(live.id))
         # What fails is logged where it is let go, and must not keep this node from joining again.

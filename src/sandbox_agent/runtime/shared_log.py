@@ -1,8 +1,8 @@
 """The log of a store that several nodes share: a write may fail in ways that a disk does not.
 
 - Its outcome may be unknown, because the connection broke before the answer. The group is frozen: it stays as it is, no one who
-  waits for it is refused, and it is written again until the store says what became of it. Callers who have waited for long are told
-  that the outcome is unknown, also while the store says nothing at all.
+  waits for it is refused, and it is written again until the store says what became of it. Callers who have waited for long get
+  an unknown outcome, even while the store does not answer at all.
 - This node may have been fenced. It then owns no session: what is not written is lost, and the node joins the log again.
 - The store may have lost what it acknowledged. Nothing may be written over that, so the daemon stops.
 """
@@ -101,7 +101,7 @@ class SharedLog(Log):
 
     def append(self, end: End, append: Append) -> None:
         while len(append.drafts) > MAX_PIECES:
-            # One write cannot hold them all. No one is told of the first ones before the last are written.
+            # One write cannot hold them all. The first ones are not reported before the last are written.
             self.append_pieces(end, append.drafts[:MAX_PIECES])
             append = msgspec.structs.replace(append, drafts=append.drafts[MAX_PIECES:])
         super().append(end, append)
@@ -121,7 +121,7 @@ class SharedLog(Log):
             if not self._is_frozen:  # else an earlier attempt may be the one that is found written
                 self._began = time.monotonic()
             if self._patience is None:
-                self._patience = self._loop.call_later(PATIENCE_SECONDS, self._look_at_the_clock)
+                self._patience = self._loop.call_later(PATIENCE_SECONDS, self._check_time)
             super()._write()
 
     def _write_group(self) -> None:
@@ -163,8 +163,8 @@ class SharedLog(Log):
         if self._is_frozen or self._is_overdue:
             raise self.unavailable()
 
-    def _look_at_the_clock(self) -> None:
-        """Tell those who wait for a write that has taken too long, and look again while one is on its way."""
+    def _check_time(self) -> None:
+        """Notify the callers of a write that has taken too long, and check again while one is on its way."""
         self._patience = None
         group = self._writing
         if group is None or not self._is_open:
@@ -175,9 +175,7 @@ class SharedLog(Log):
                 self._is_overdue = True
                 self._refuse(Unavailable("the database does not answer"), self._group)
             self.on_uncertain(group.ends())
-        self._patience = self._loop.call_later(
-            left if left > 0 else PATIENCE_SECONDS, self._look_at_the_clock
-        )
+        self._patience = self._loop.call_later(left if left > 0 else PATIENCE_SECONDS, self._check_time)
 
     def _lose(self, group: Group, session_ids: frozenset[str]) -> None:
         """Other nodes run these sessions: write the rest without them."""

@@ -32,7 +32,7 @@ class AgentInfo(Struct, frozen=True, omit_defaults=True, rename="camel"):
     size: Annotated[int | None, Meta(description="Size on disk in bytes.")] = None
     config_options: Annotated[
         tuple[ConfigOption, ...] | None,
-        Meta(description="What a session may choose, if `config` is set and the agent can say it."),
+        Meta(description="What a session may choose, if `config` is set and the agent reports it."),
     ] = None
 
 

@@ -39,7 +39,7 @@ class McpServer(Struct, frozen=True, omit_defaults=True, rename="camel", forbid_
     enabled: Annotated[bool | None, Meta(description="`false` leaves the server out.")] = None
     timeout_ms: Annotated[
         Annotated[int, Meta(gt=0, le=86_400_000)] | None,
-        Meta(description="How long one call of a tool may take, if the agent lets clients choose it."),
+        Meta(description="How long a tool call may take, if the agent lets clients choose it."),
     ] = None
     transport: Annotated[
         Literal["http", "sse"] | None, Meta(description="How to talk to the URL (default: `http`).")

@@ -12,11 +12,13 @@ Condition = Literal["connected", "failed", "pending", "needs_auth", "disabled", 
 class McpState(Struct, frozen=True, omit_defaults=True):
     state: Annotated[
         Condition,
-        Meta(description="`unknown` if the agent has not said, does not say, or does not run."),
+        Meta(
+            description="`unknown` if the agent has not reported it, does not report it, or is not running."
+        ),
     ] = field(default_factory=lambda: "unknown")  # a factory: it is always on the wire
     error: Annotated[str | None, Meta(description="Why it failed.")] = None
     tools: Annotated[
-        tuple[str, ...] | None, Meta(description="Names of its tools, if the agent says them.")
+        tuple[str, ...] | None, Meta(description="Names of its tools, if the agent reports them.")
     ] = None
 
 

@@ -14,9 +14,9 @@ MODE, MODEL, VARIANT, PERMISSIONS = "mode", "model", "variant", "permission_mode
 
 PERMISSION_MODES: dict[PermissionMode, tuple[str, str]] = {
     "default": ("Ask", "The agent asks before it writes or runs anything."),
-    "acceptEdits": ("Accept edits", "Plain edits inside the directory are not asked."),
-    "plan": ("Read-only", "The agent may read, and change nothing."),
-    "bypass": ("Bypass", "Nothing is asked."),
+    "acceptEdits": ("Accept edits", "The agent does not ask for plain edits inside the directory."),
+    "plan": ("Read-only", "The agent may read, but not change anything."),
+    "bypass": ("Bypass", "The agent never asks."),
 }
 
 

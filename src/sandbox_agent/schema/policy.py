@@ -24,7 +24,7 @@ class PolicyRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     effect: Annotated[Effect, Meta(description="`allow`, `ask` or `deny`.")]
     agent: Annotated[Pattern | None, Meta(description="Name of the agent; `*` is a wildcard.")] = None
     kind: Annotated[ToolKind | None, Meta(description="What the tool does.")] = None
-    tool: Annotated[Pattern | None, Meta(description="The agent's name of the tool; `*` is a wildcard.")] = (
+    tool: Annotated[Pattern | None, Meta(description="The agent's name for the tool; `*` is a wildcard.")] = (
         None
     )
     command: Annotated[
@@ -42,7 +42,7 @@ class PolicyRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     host: Annotated[Pattern | None, Meta(description="Host that is contacted, e.g. `*.example.com`.")] = None
     reason: Annotated[
         Annotated[str, Meta(max_length=2000)] | None,
-        Meta(description="Why; the agent is told when it is denied."),
+        Meta(description="Why; sent to the agent when the rule denies a request."),
     ] = None
     expires: Annotated[str | None, Meta(description="When the rule ends, e.g. `2030-01-31T12:00:00Z`.")] = (
         None
@@ -115,4 +115,4 @@ class PolicyVerdict(Struct, frozen=True, omit_defaults=True, rename="camel"):
     decided_by: Annotated[Literal["rule", "permissionMode"], Meta(description="What decides.")]
     parts: Annotated[list[JudgedPart], Meta(description="The request in parts; the strictest answer counts.")]
     rule: Annotated[RuleReference | None, Meta(description="The rule that decides.")] = None
-    message: Annotated[str | None, Meta(description="What the agent is told.")] = None
+    message: Annotated[str | None, Meta(description="The reason that the agent gets.")] = None

@@ -12,7 +12,7 @@ class SkillSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
     type: Annotated[
         Literal["local", "git", "github"],
-        Meta(description="`local`: a folder of the daemon's machine. `git`: a URL. `github`: `owner/name`."),
+        Meta(description="`local`: a folder on the daemon's machine. `git`: a URL. `github`: `owner/name`."),
     ]
     source: Annotated[str, Meta(min_length=1, max_length=2_000, description="The folder, URL or repository.")]
     ref: Annotated[
@@ -24,7 +24,7 @@ class SkillSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     ] = None
     skills: Annotated[
         tuple[Annotated[str, Meta(max_length=128)], ...] | None,
-        Meta(description="Names of the skills to take (default: all)."),
+        Meta(description="Names of the skills to use (default: all)."),
     ] = None
 
 
@@ -49,7 +49,7 @@ class SkillList(Struct, frozen=True):
 
 
 class SessionSkills(Struct, frozen=True):
-    """A session's skills on disk, as its agent is told of them.
+    """A session's skills on disk, as its agent gets them.
 
     `root` is laid out as a plugin, `skills/<name>/SKILL.md`. It has no manifest: with one, Codex does not find them.
     """

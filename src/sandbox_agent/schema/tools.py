@@ -30,7 +30,7 @@ class Tool(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class ToolRequest(Struct, frozen=True):
-    """A call of a client's tool that waits for its result."""
+    """A call to a client's tool that waits for its result."""
 
     call_id: str
     name: str
@@ -57,7 +57,7 @@ class ToolImage(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True, omit_defaults=True):
-    """What a call of a client's tool returned; `failed` if the output is an error."""
+    """What a call to a client's tool returned; `failed` if the output is an error."""
 
     output: str
     failed: bool = False

@@ -85,7 +85,7 @@ def look(path: str) -> FileState | None:
         return None
     finally:
         os.close(descriptor)
-    # A file that grows meanwhile is read incompletely, or is too large by now.
+    # A file that grows in the meantime is read incompletely, or is too large by now.
     return FileState(data, bool(about.st_mode & stat.S_IXUSR)) if len(data) == about.st_size else None
 
 

@@ -16,7 +16,7 @@ from .effects import LookUpKey
 from .inputs import Configure, KeyFound, Send, Withdraw
 from .phases import Ended, Ending, Gone, Handing, Idle, Open, Resting, Starting
 
-CARRIED = ", or with `resume: carried` to continue with what was carried here"
+CARRIED = ", or with `resume: carried` to continue from the stored conversation"
 
 
 class Accepted(Struct, frozen=True):
@@ -146,7 +146,7 @@ def try_failed(core: Core, problem: SandboxAgentError, gone: bool) -> None:
     if gone:
         core.refuse(command.id, _gone(core, problem))
         return
-    if enforcement.holds_back(core):  # a limit was lowered meanwhile
+    if enforcement.holds_back(core):  # a limit was lowered in the meantime
         core.answer(command.id, enforcement.refusal(core))
         return
     before = core.snapshot()

@@ -64,7 +64,7 @@ class Limits(Struct, frozen=True):
 
 encode = msgspec.json.Encoder().encode
 
-NOBODY = 0
+NO_CALLER = 0
 """The id of a command that was answered before it was carried out."""
 
 
@@ -86,7 +86,7 @@ class Offered(Struct, frozen=True):
     before: Snapshot
 
 
-UNHEARD = frozenset({New, Handing})
+SILENT_PHASES = frozenset({New, Handing})
 """Phases in which the agent's output must not be written."""
 
 Admission = Literal["looking", "known", "probing"]
@@ -116,7 +116,7 @@ class Core:
         self.inbox: deque[Input] = deque()
         self.cancels: tuple[Cancel, ...] = ()
         """Commands that wait for the turn to end, including while its start is being written."""
-        self.enders: tuple[Terminate | Delete | Rest, ...] = ()
+        self.end_commands: tuple[Terminate | Delete | Rest, ...] = ()
         """Commands that wait for the session to end. Like `cancels`, a refused offer does not undo them."""
         self.startable = True
         """False while the daemon drains, or when the agent is no longer configured."""
@@ -124,7 +124,7 @@ class Core:
         self.time_limits: TimeLimits | None = None
         """The time limits that timers are armed for."""
         self._attempts = 0
-        self._owed: deque[tuple[int, Answer | Instruct]] = deque()
+        self._deferred: deque[tuple[int, Answer | Instruct]] = deque()
         self._effects: list[Effect] = []
         scribe.pen.used = record.used
         self._saved: SessionRecord | None = record if record.event_count else None
@@ -202,7 +202,7 @@ class Core:
         self.queue, self.phase, self.count = before.queue, before.phase, before.count
         self.scribe.restore(before.mark)
         self.last = offer.number - 1
-        self._owed = deque(owed for owed in self._owed if owed[0] != offer.number)
+        self._deferred = deque(entry for entry in self._deferred if entry[0] != offer.number)
         return offer
 
     def take_pieces(self) -> list[Draft] | None:
@@ -212,7 +212,7 @@ class Core:
             pen.notable
             or pen.requested_end is not None
             or self.offer is not None
-            or type(self.phase) in UNHEARD
+            or type(self.phase) in SILENT_PHASES
         ):
             return None
         if pen.used is not self.record.used or self.scribe.spent is not self.record.turn_usage:
@@ -324,23 +324,23 @@ class Core:
 
     def answer(self, command: int, result: Any = None, *, after: int | None = None) -> None:
         """Answer once this append is written; by default, once everything appended so far is."""
-        if command == NOBODY:
+        if command == NO_CALLER:
             return
         number = self.last if after is None else after
         if number <= self.committed:
             self.emit(Answer(command, result))
         else:
-            self._owed.append((number, Answer(command, result)))
+            self._deferred.append((number, Answer(command, result)))
 
     def refuse(self, command: int, problem: SandboxAgentError) -> None:
         """Answer at once: nothing was changed, and the problem reveals nothing that is not yet written."""
-        if command != NOBODY:
+        if command != NO_CALLER:
             self.emit(Answer(command, problem))
 
     def instruct(self, instruction: Instruction, *, after: int) -> None:
         """Tell the agent that is there now, once this append is written."""
         if isinstance(self.link, Open):
-            self._owed.append((after, Instruct(self.link.attempt, instruction)))
+            self._deferred.append((after, Instruct(self.link.attempt, instruction)))
 
     def instruct_now(self, instruction: Instruction) -> None:
         if isinstance(self.link, Open):
@@ -348,34 +348,34 @@ class Core:
 
     def drop_stale_instructions(self) -> None:
         """Drop messages to the agent that are out of date. A tool's result never is: someone waits for it."""
-        self._owed = deque(
-            owed
-            for owed in self._owed
-            if isinstance(owed[1], Answer) or isinstance(owed[1].instruction, GiveToolResult)
+        self._deferred = deque(
+            entry
+            for entry in self._deferred
+            if isinstance(entry[1], Answer) or isinstance(entry[1].instruction, GiveToolResult)
         )
 
     def release(self) -> None:
         """Emit everything whose append is committed. Messages to the agent also wait for an open offer: sending may append."""
         kept: deque[tuple[int, Answer | Instruct]] = deque()
-        for number, effect in self._owed:
+        for number, effect in self._deferred:
             if number > self.committed or (self.offer is not None and isinstance(effect, Instruct)):
                 kept.append((number, effect))
             elif isinstance(effect, Answer) or (
                 isinstance(self.link, Open) and self.link.attempt == effect.attempt
             ):
                 self.emit(effect)
-        self._owed = kept
+        self._deferred = kept
 
     def give_up_waiting(self, problem: SandboxAgentError) -> None:
         """Answer everyone who waits for an uncommitted fact with this problem. Answers to an offer are settled with the offer."""
         kept: deque[tuple[int, Answer | Instruct]] = deque()
-        for number, effect in self._owed:
+        for number, effect in self._deferred:
             offered = self.offer is not None and number == self.offer.number
             if number > self.committed and isinstance(effect, Answer) and not offered:
                 self.emit(Answer(effect.command, problem))
             else:
                 kept.append((number, effect))
-        self._owed = kept
+        self._deferred = kept
 
     @property
     def has_work(self) -> bool:
@@ -383,8 +383,8 @@ class Core:
         return bool(self.queue) and self.startable and self.record.limit_reached is None
 
     @property
-    def owes(self) -> bool:
-        return bool(self._owed)
+    def has_deferred(self) -> bool:
+        return bool(self._deferred)
 
 
 def _pending_row(id: str, kind: Literal["permission", "question"], asked: AnyData) -> PendingRow:

@@ -45,7 +45,7 @@ class Connect(Struct, frozen=True):
     native_id: str | None
     resume: bool
     carried: bool = False
-    """A conversation that was carried here may lack the last turns."""
+    """A conversation restored from the log may lack the last turns."""
 
 
 class GivePrompt(Struct, frozen=True):

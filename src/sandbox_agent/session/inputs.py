@@ -107,7 +107,7 @@ class Committed(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """An offer was not written, and nothing of it is left in the log."""
+    """An offer was not written, and none of it is left in the log."""
 
     number: int
     problem: SandboxAgentError

@@ -8,7 +8,7 @@ from ..errors import SandboxAgentError, SessionNotFound, Unavailable
 from ..schema.events import SessionEnded
 from ..store.base import DeleteSession, SaveSecrets
 from . import admission, turns
-from .core import NOBODY, Core
+from .core import NO_CALLER, Core
 from .effects import Arm, Disarm, RemoveFiles
 from .inputs import Command, Delete, Drain, OpenFailed, Rest, Stalled, Terminate, Timer
 from .phases import (
@@ -88,16 +88,16 @@ def terminate(core: Core, command: Terminate | Delete) -> None:
     match core.phase:
         case Ended():
             if isinstance(command, Delete):
-                core.enders = (command,)
+                core.end_commands = (command,)
                 _delete(core)
             else:
                 core.answer(command.id)
         case Ending():
-            core.enders = (*core.enders, command)
+            core.end_commands = (*core.end_commands, command)
             core.emit(Arm("patience", core.limits.patience))
         case _:
             stop_at_once(core)
-            core.enders = (command,)
+            core.end_commands = (command,)
             _end(core, SessionEnded("terminated", "daemon"))
 
 
@@ -127,11 +127,13 @@ def finish_ending(core: Core, phase: Ending) -> bool:
         return False
     core.emit(Disarm("patience"))
     core.enter(Ended())
-    for command in core.enders:
+    for command in core.end_commands:
         if isinstance(command, Terminate):
             core.answer(command.id)
-    core.enders = tuple(ender for ender in core.enders if isinstance(ender, Delete))
-    if core.enders:
+    core.end_commands = tuple(
+        end_command for end_command in core.end_commands if isinstance(end_command, Delete)
+    )
+    if core.end_commands:
         _delete(core)
     return True
 
@@ -145,18 +147,18 @@ def _delete(core: Core) -> None:
 def deleted(core: Core) -> None:
     core.enter(Gone())
     core.emit(RemoveFiles(core.record.folder))
-    _answer_enders(core)
+    _answer_end_commands(core)
 
 
-def _answer_enders(core: Core) -> None:
-    enders, core.enders = core.enders, ()
-    for command in enders:
+def _answer_end_commands(core: Core) -> None:
+    end_commands, core.end_commands = core.end_commands, ()
+    for command in end_commands:
         core.answer(command.id)
 
 
-def refuse_enders(core: Core, problem: SandboxAgentError) -> None:
-    enders, core.enders = core.enders, ()
-    for command in enders:
+def refuse_end_commands(core: Core, problem: SandboxAgentError) -> None:
+    end_commands, core.end_commands = core.end_commands, ()
+    for command in end_commands:
         core.refuse(command.id, problem)
 
 
@@ -191,19 +193,22 @@ def rest(core: Core, command: Rest) -> None:
             core.scribe.close_background()
             core.fact()
     turns.answer_cancels(core)
-    for ender in core.enders:
-        if isinstance(ender, Delete):
-            core.refuse(ender.id, Unavailable("the daemon is stopping", retryAfter=5))
-    core.enders = (*(ender for ender in core.enders if not isinstance(ender, Delete)), command)
+    for end_command in core.end_commands:
+        if isinstance(end_command, Delete):
+            core.refuse(end_command.id, Unavailable("the daemon is stopping", retryAfter=5))
+    core.end_commands = (
+        *(end_command for end_command in core.end_commands if not isinstance(end_command, Delete)),
+        command,
+    )
     core.scribe.pen.ended = True  # this daemon writes no further output of the agent
     core.enter(Resting(core.last))
 
 
 def finish_resting(core: Core, phase: Resting) -> bool:
-    if not core.enders or phase.number > core.committed or not isinstance(core.link, Absent):
+    if not core.end_commands or phase.number > core.committed or not isinstance(core.link, Absent):
         return False
     core.emit(Disarm("patience"))
-    _answer_enders(core)
+    _answer_end_commands(core)
     return True
 
 
@@ -229,8 +234,8 @@ def _lose_patience(core: Core, problem: SandboxAgentError) -> None:
     for index, waiting in enumerate(core.inbox):
         if isinstance(waiting, Terminate | Delete | Rest):
             core.refuse(waiting.id, problem)
-            core.inbox[index] = type(waiting)(NOBODY)
+            core.inbox[index] = type(waiting)(NO_CALLER)
     if isinstance(core.phase, Handing):
         turns.refuse_cancels(core, problem)
     if isinstance(core.phase, Ending | Resting):
-        refuse_enders(core, problem)
+        refuse_end_commands(core, problem)

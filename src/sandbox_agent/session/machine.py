@@ -143,8 +143,8 @@ class Machine:
             core.release()
             if core.offer is not None or self._restore is not None:
                 return
-            step_on = STEP_ON.get(type(core.phase))
-            if step_on is not None and step_on(core, core.phase):
+            advance = ADVANCE.get(type(core.phase))
+            if advance is not None and advance(core, core.phase):
                 continue
             if core.inbox:
                 self._handle(core.inbox.popleft())
@@ -167,7 +167,7 @@ class Machine:
             isinstance(core.phase, Idle | Ended | Gone)
             and isinstance(core.link, Absent)
             and core.offer is None
-            and not (core.owes or core.sends or core.inbox or core.has_work)
+            and not (core.has_deferred or core.sends or core.inbox or core.has_work)
             and core.last == core.committed
             and core.scribe.nothing_open()
         )
@@ -199,7 +199,7 @@ def _refused(core: Core, news: Refused) -> None:
     if offer.command is not None:
         core.refuse(offer.command, news.problem)
     if isinstance(phase, Deleting):
-        life.refuse_enders(core, news.problem)
+        life.refuse_end_commands(core, news.problem)
     elif isinstance(phase, Handing) and phase.number == offer.number:
         turns.answer_cancels(core)  # nothing runs
     if isinstance(core.phase, New):
@@ -260,7 +260,7 @@ TIMERS: dict[TimerKind, Handler] = {
 AT_ONCE = frozenset({Committed, Refused, Stalled, Dying, Send, Drain})
 """Handled even while an offer is open: these settle the offer, or change nothing that the offer could undo."""
 
-STEP_ON: dict[type[Any], Callable[[Core, Any], bool]] = {
+ADVANCE: dict[type[Any], Callable[[Core, Any], bool]] = {
     Handing: turns.hand_over,
     Ending: life.finish_ending,
     Resting: life.finish_resting,

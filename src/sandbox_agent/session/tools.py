@@ -1,4 +1,4 @@
-"""Calls of a client's tools: the agent's process asks through a socket, a client answers, the first answer wins."""
+"""Calls to a client's tools: the agent's process asks through a socket, a client answers, the first answer wins."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from ..errors import AgentProcessExited, SandboxAgentError
 from ..schema.events import ErrorCode, TurnEnded, TurnStarted
 from ..store.base import QueuedMessage
 from . import admission, life, requests
-from .core import NOBODY, Core
+from .core import NO_CALLER, Core
 from .effects import Arm, Disarm, GivePrompt, Interrupt, Load
 from .inputs import Broken, Cancel, DeliveryFailed, Loaded, OutputReady, Steered, Timer
 from .phases import (
@@ -82,7 +82,7 @@ def fail_to_begin(core: Core, message: QueuedMessage, problem: SandboxAgentError
 
 
 def hand_over(core: Core, phase: Handing) -> bool:
-    """Once the turn is written, pass it to the agent, unless it was cancelled meanwhile."""
+    """Once the turn is written, pass it to the agent, unless it was cancelled in the meantime."""
     if phase.number > core.committed:
         return False
     if core.cancels:
@@ -213,7 +213,7 @@ def refuse_cancels(core: Core, problem: SandboxAgentError) -> None:
     """Answer all cancels with this problem. They still count."""
     for cancel in core.cancels:
         core.refuse(cancel.id, problem)
-    core.cancels = tuple(Cancel(NOBODY) for _ in core.cancels)
+    core.cancels = tuple(Cancel(NO_CALLER) for _ in core.cancels)
 
 
 def cancel_turn(core: Core) -> None:

@@ -1,4 +1,4 @@
-"""Fetches one commit of a repository and writes its files, with nothing of the user's git and within limits.
+"""Fetches one commit of a repository and writes its files, without the user's git configuration and within limits.
 
 git runs behind a guardian, so that the time limit ends everything it started. A limit on the size of files bounds what a server
 can make it write, and the sizes in the commit are added up before any file is.

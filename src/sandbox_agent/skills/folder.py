@@ -125,7 +125,7 @@ class SkillFolder:
             budget.take_bytes(status.st_size)
             mode = 0o700 if status.st_mode & stat.S_IXUSR else 0o600
             made = os.open(destination, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode)
-            left = status.st_size  # a file that grows meanwhile is cut
+            left = status.st_size  # a file that grows in the meantime is cut
             with open(made, "wb") as copy:
                 while left and (piece := file.read(min(left, PIECE_BYTES))):
                     copy.write(piece)

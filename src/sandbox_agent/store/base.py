@@ -106,7 +106,7 @@ class QueuedMessage(Struct, frozen=True, omit_defaults=True):
     fresh: bool = False
     """Start a new conversation if the agent's own is gone."""
     carried: bool = False
-    """Resume the conversation that was carried here, even if it lacks the last turns."""
+    """Resume the conversation stored in the log, even if it lacks the last turns."""
 
 
 class QueuedHead(Struct, frozen=True):

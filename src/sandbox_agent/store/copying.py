@@ -53,7 +53,7 @@ class NotAPrefix(Conflict):
 
 
 class CopyDiffers(Conflict):
-    """What was written is not what was read: one of the logs was changed meanwhile, or is damaged."""
+    """What was written is not what was read: one of the logs was changed in the meantime, or is damaged."""
 
 
 class CopiedSession(Struct, frozen=True, rename="camel"):

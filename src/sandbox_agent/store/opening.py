@@ -51,7 +51,7 @@ def database_url(config: Config) -> str | None:
     if config.database_url_file is None:
         return config.database_url
     if config.database_url is not None:
-        raise InvalidRequest("--database-url and --database-url-file exclude each other")
+        raise InvalidRequest("use either --database-url or --database-url-file, not both")
     return address_in(config.database_url_file)
 
 

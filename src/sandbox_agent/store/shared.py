@@ -35,7 +35,7 @@ class Node(Struct, frozen=True):
     incarnation: int
     name: str
     folder: str
-    """A random name kept in its data folder: shows whether another node has the same disk."""
+    """A random name kept in its data directory: shows whether another node has the same disk."""
     version: str
     started_at: str
     seen_at: str
@@ -144,7 +144,7 @@ class NameTaken(Exception):
 
     def __init__(self, node: Node) -> None:
         super().__init__(
-            f"a node named {node.name} is running with another data folder, and was last seen at {node.seen_at}"
+            f"a node named {node.name} is running with another data directory, and was last seen at {node.seen_at}"
         )
         self.node = node
 

@@ -101,7 +101,7 @@ class Connection:
         return await method.handler(self, params_of(call.params, method.params))
 
     async def notice(self, note: Note) -> None:
-        """Nobody hears why a notification failed, so the log must say it."""
+        """A notification gets no answer, so the log must say why it failed."""
         try:
             if note.method == "session/cancel":
                 await self._cancel(params_of(note.params, frames.OnSession).session_id)
@@ -248,7 +248,7 @@ class Connection:
         """A conversation that does not follow its log yet. It replaces an earlier one of the same session."""
         if earlier := self._conversations.get(session.session_id):
             if earlier.has_prompts:
-                raise InvalidRequest("the session is open and works on a prompt", field="sessionId")
+                raise InvalidRequest("the session is open and working on a prompt", field="sessionId")
             earlier.close()
         else:
             self._require_room()

@@ -262,7 +262,7 @@ class Conversation:
                 turn = await self._send(read)
             prompt = self._prompts[turn] = asyncio.get_running_loop().create_future()
             self._updates.mine.add(turn)
-            self._start_following()  # it may have broken off meanwhile
+            self._start_following()  # it may have broken off in the meantime
         finally:
             self._sending.discard(sent)
             sent.set_result(None)

@@ -82,7 +82,7 @@ class AcpDoor:
             case "DELETE":
                 self._clients.remove(self._known(request)[0])
                 return DoorAnswer(202)
-        raise MethodNotAllowed(f"{ROOT} takes GET, POST, DELETE", allow=["GET", "POST", "DELETE"])
+        raise MethodNotAllowed(f"{ROOT} supports GET, POST, DELETE", allow=["GET", "POST", "DELETE"])
 
     async def _post(self, request: DoorRequest) -> DoorAnswer:
         frame = await _json_body(request)
@@ -149,7 +149,7 @@ class AcpDoor:
             case "DELETE":
                 self._servers.remove(server)
                 return DoorAnswer(204)
-        raise MethodNotAllowed(f"{request.path} takes GET, POST, DELETE", allow=["GET", "POST", "DELETE"])
+        raise MethodNotAllowed(f"{request.path} supports GET, POST, DELETE", allow=["GET", "POST", "DELETE"])
 
     async def _post_to_server(self, server: str, request: DoorRequest) -> DoorAnswer:
         frame = await _json_body(request)

@@ -38,7 +38,7 @@ class McpDoor:
             case "DELETE":
                 return DoorAnswer(204)  # a client ends a session of the transport that it never had
         # A GET would wait for messages of ours, which we never send.
-        raise MethodNotAllowed(f"{request.path} takes POST, DELETE", allow=["POST", "DELETE"])
+        raise MethodNotAllowed(f"{request.path} supports POST, DELETE", allow=["POST", "DELETE"])
 
     async def welcome(self, session_id: str, lines: Lines) -> None:
         """Serve the agent of a session until it leaves."""

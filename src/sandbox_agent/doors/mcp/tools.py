@@ -52,8 +52,8 @@ class Run(Given, frozen=True, kw_only=True):
     permission_mode: Annotated[
         PermissionMode | None,
         Meta(
-            description="When the agent of a new session asks: `plan` is read-only, `default` asks before it writes or runs "
-            "anything, `acceptEdits` not for plain edits, `bypass` never asks."
+            description="When the agent of a new session asks: with `default`, before it writes or runs anything; with "
+            "`acceptEdits`, not for plain edits; with `bypass`, never. `plan` is read-only."
         ),
     ] = None
     timeout_s: Seconds = None

@@ -40,7 +40,7 @@ class Door:
                 if method == request.method:
                     return await handler(self, request, gone, *found.groups())
         if allowed:
-            raise MethodNotAllowed(f"{request.path} takes {', '.join(allowed)}", allow=allowed)
+            raise MethodNotAllowed(f"{request.path} supports {', '.join(allowed)}", allow=allowed)
         raise NotFound(f"there is nothing at {request.path}")
 
     async def _list_models(self, request: DoorRequest, gone: Gone) -> DoorAnswer:

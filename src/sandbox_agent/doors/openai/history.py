@@ -27,12 +27,12 @@ class FoundTurn(Struct, frozen=True):
 
 
 async def turns(operations: Operations, session_id: str) -> AsyncGenerator[FoundTurn, None]:
-    """All turns that a message started or will start, newest first. One that starts meanwhile may come twice."""
+    """All turns that a message started or will start, newest first. One that starts in the meantime may come twice."""
     before = (await operations.session(session_id)).event_count
     waiting = [message async for message in operations.queue(session_id)]
     for message in reversed(waiting):
         yield FoundTurn(message.turn_id, before, message.created_at, message.client_id, True)
-    # Counted again: a turn that has left the queue meanwhile is in the log.
+    # Counted again: a turn that has left the queue in the meantime is in the log.
     end, size = (await operations.session(session_id)).event_count, FIRST_PAGE
     while end > 0:
         begin = max(0, end - size)

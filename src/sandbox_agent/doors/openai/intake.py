@@ -148,7 +148,7 @@ class Intake:
             try:
                 return await self._continue(wanted, wanted.referenced)
             except Diverged:
-                pass  # the client went back, or to another agent: a new session is told what was said
+                pass  # the client went back, or to another agent: a new session gets the conversation as text
         if wanted.session_id is None:
             return await self._begin_new(wanted)
         try:

@@ -24,7 +24,7 @@ from .notes import NOBODY_TO_ASK
 from .operations import Operations
 from .turn import is_withdrawn
 
-MATTER = (
+RELEVANT = (
     b'"state":"withdrawn"',
     *(
         b'"type":"%b"' % kind.TYPE.encode()
@@ -59,7 +59,7 @@ class Refusals:
         async with self._operations.follow(name.session_id, after) as inlet:
             while (frames := await inlet.take()) is not None:
                 for frame in frames:
-                    if not any(kind in frame.data for kind in MATTER):
+                    if not any(kind in frame.data for kind in RELEVANT):
                         continue
                     event = decode_event(frame.data)
                     match event.data:

@@ -8,7 +8,7 @@ from ...schema.items import Image, Item, ToolCall
 from . import tools
 from .files import file_part
 from .shapes import Span, ToolPart, ToolState
-from .tools import MAX_OUTPUT, Drawn
+from .tools import MAX_OUTPUT, RenderedTool
 
 MAX_TASKS = 64
 """Sub-agents that are remembered after their result, because they may continue in the background."""
@@ -18,12 +18,18 @@ OFTEN_UNTIL = 4096
 
 class Call:
     def __init__(
-        self, item_id: str, sequence: int, given: ToolCall, drawn: Drawn, part: ToolPart, started: int
+        self,
+        item_id: str,
+        sequence: int,
+        given: ToolCall,
+        rendered: RenderedTool,
+        part: ToolPart,
+        started: int,
     ) -> None:
         self.item_id = item_id
         self.sequence = sequence
         self.given = given
-        self.drawn = drawn
+        self.rendered = rendered
         self.part = part
         self.started = started
         self.child_id = ""
@@ -48,7 +54,7 @@ class Call:
         metadata = {"output": self.output} if self.output else {}
         return ToolState(
             status="running",
-            input=self.drawn.input,
+            input=self.rendered.input,
             title=self.given.title,
             metadata={**metadata, **self._link()} or None,
             time=Span(start=self.started),
@@ -56,15 +62,15 @@ class Call:
 
     def ended(self, result: Item, directory: str, moment: int) -> ToolState:
         failed, output = result.status == "failed", tools.output_of(result.content)
-        metadata = {**tools.metadata_of(self.drawn, result.content, directory), **self._link()}
-        self.drawn = Drawn(tools.tool_after(self.drawn, result.content), self.drawn.input)
-        if self.drawn.tool == "todowrite":
-            metadata["todos"] = self.drawn.input.get("todos", [])
+        metadata = {**tools.metadata_of(self.rendered, result.content, directory), **self._link()}
+        self.rendered = RenderedTool(tools.tool_after(self.rendered, result.content), self.rendered.input)
+        if self.rendered.tool == "todowrite":
+            metadata["todos"] = self.rendered.input.get("todos", [])
         if self.answers is not None:
             metadata["answers"] = self.answers
         return ToolState(
             status="error" if failed else "completed",
-            input=self.drawn.input,
+            input=self.rendered.input,
             output=None if failed else output,
             error=output or "failed" if failed else None,
             title=self.given.title,

@@ -103,7 +103,7 @@ class Comparing:
                 try:
                     diff = await diffs_of(self._operations, session_id)
                 except SandboxAgentError:
-                    continue  # it was deleted meanwhile, or the directory cannot be read
+                    continue  # it was deleted in the meantime, or the directory cannot be read
                 changed = DiffChanged(session_id=session_id, diff=diff)
                 self._inlet.insert(Frame(DIFF, msgspec.json.encode(changed)))
             self._asked.clear()

@@ -64,7 +64,7 @@ class Door:
                     request = Request(found.groupdict(), query, directory, body, gone)
                     return await self._carried_out(route, request)
         if allowed:
-            raise MethodNotAllowed(f"{path} takes {', '.join(allowed)}", allow=allowed)
+            raise MethodNotAllowed(f"{path} supports {', '.join(allowed)}", allow=allowed)
         raise NotFound(f"there is nothing at {path}")
 
     async def _carried_out(self, route: Route, request: Request) -> Any:

@@ -36,7 +36,7 @@ def part_id(session_id: str, sequence: int, index: int = 0) -> str:
 
 
 def given_ids(native_id: str | None) -> tuple[str, ...]:
-    """The ids of a message and its parts that a client chose: it has drawn them already."""
+    """The ids of a message and its parts that a client chose: it displays them already."""
     return tuple(native_id.split(",")) if native_id and native_id.startswith("msg_") else ()
 
 

@@ -62,7 +62,7 @@ ROUTES: list[Route] = []
 
 
 def route(method: str, *paths: str, hides_errors: bool = False) -> Callable[[Handler], Handler]:
-    """`hides_errors`: the terminal interface ignores an error of this request, so it is told in another way."""
+    """`hides_errors`: the terminal interface ignores an error of this request, so it is reported in another way."""
 
     def declare(handler: Handler) -> Handler:
         for path in paths:

@@ -81,7 +81,7 @@ class Requests:
 
 
 def permission_of(session_id: str, request: PermissionRequested, call: Call | None) -> Permission:
-    asked = tools.asked_for(request.action, request.metadata)
+    asked = tools.permission_panel(request.action, request.metadata)
     return Permission(
         id=permission_id(session_id, request.permission_id),
         session_id=call.part.session_id if call else session_id,

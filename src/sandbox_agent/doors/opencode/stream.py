@@ -1,6 +1,6 @@
 """The event stream of one client.
 
-A client gets no replay and does not say what it has seen: one that lost its connection would miss what happened meanwhile, and
+A client gets no replay and does not say what it has seen: one that lost its connection would miss what happened in the meantime, and
 one that attaches to a running turn would not see its beginning, nor what waits for an answer. So a stream begins with everything
 that changed recently, in events that can be repeated, and then follows the log. A client whose machine slept finds a turn that
 ended hours ago unfinished on its screen, so while nothing else happens it also gets the latest turns of the last day.
@@ -190,7 +190,7 @@ class EventStream:
             info = await self._operations.session(event.session_id)
             facts = facts_of(info, self._catalogue)
             if isinstance(event.data, TurnStarted):
-                # A turn needs nothing of what came before it.
+                # A turn does not need what came before it.
                 transcript = Transcript(facts)
             else:
                 transcript = await history.read(self._operations, facts, 0, event.sequence - 1)

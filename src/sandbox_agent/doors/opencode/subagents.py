@@ -11,12 +11,12 @@ from .thread import Facts
 
 def task_of(call: Call) -> str:
     """What a sub-agent is to do, in a few words. Any call may start one, not only a tool for tasks."""
-    return str(call.drawn.input.get("description") or call.given.title)
+    return str(call.rendered.input.get("description") or call.given.title)
 
 
 def child_session(facts: Facts, call: Call) -> Session:
     """The session of a sub-agent."""
-    kind = call.drawn.input.get("subagent_type") or "general"
+    kind = call.rendered.input.get("subagent_type") or "general"
     return Session(
         id=call.child_id,
         slug=call.item_id,

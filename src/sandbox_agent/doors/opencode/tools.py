@@ -1,7 +1,7 @@
 """How OpenCode clients draw tool calls: by the name of the tool and the names of its inputs.
 
 Our agents name their tools differently, so the kind of a call decides, which is independent of the agent. A tool that OpenCode
-does not know keeps its own name and is drawn as one line.
+does not know keeps its own name and is displayed as one line.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ _PERMISSIONS = {
 }
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class RenderedTool(msgspec.Struct, frozen=True):
     tool: str
     input: Input
 
 
-def drawn(call: ToolCall) -> Drawn:
-    """The tool as a client draws it."""
+def rendered(call: ToolCall) -> RenderedTool:
+    """The tool as a client displays it."""
     given = _decoded(call.arguments)
     match call.kind:
         case "command":
-            return Drawn("bash", {**given, "command": _command(given, call.title)})
+            return RenderedTool("bash", {**given, "command": _command(given, call.title)})
         case "read":
-            return Drawn("read", {**given, "filePath": _path(given, call.title)})
+            return RenderedTool("read", {**given, "filePath": _path(given, call.title)})
         case "edit":
             return _edit(call, given)
         case "search":
             return _search(call, given)
         case "fetch":
             if "url" in given:
-                return Drawn("webfetch", given)
-            return Drawn("websearch", {**given, "query": str(given.get("query") or call.title)})
+                return RenderedTool("webfetch", given)
+            return RenderedTool("websearch", {**given, "query": str(given.get("query") or call.title)})
         case "task":
             described = given.get("description") or call.title
             type_of_agent = given.get("subagent_type") or given.get("agent") or "general"
-            return Drawn("task", {**given, "description": described, "subagent_type": type_of_agent})
-    return Drawn(_BY_NAME.get(call.name.lower(), call.name), given)
+            return RenderedTool("task", {**given, "description": described, "subagent_type": type_of_agent})
+    return RenderedTool(_BY_NAME.get(call.name.lower(), call.name), given)
 
 
 def _decoded(arguments: str) -> Input:
@@ -89,16 +89,18 @@ def _path(given: Input, title: str) -> str:
     return next((str(given[name]) for name in _PATHS if given.get(name)), title)
 
 
-def _edit(call: ToolCall, given: Input) -> Drawn:
+def _edit(call: ToolCall, given: Input) -> RenderedTool:
     path = _path(given, call.title)
     if "content" in given:
-        return Drawn("write", {**given, "filePath": path})
-    return Drawn("edit", {**given, "filePath": path})
+        return RenderedTool("write", {**given, "filePath": path})
+    return RenderedTool("edit", {**given, "filePath": path})
 
 
-def _search(call: ToolCall, given: Input) -> Drawn:
+def _search(call: ToolCall, given: Input) -> RenderedTool:
     tool = "glob" if "glob" in call.name.lower() or "find" in call.name.lower() else "grep"
-    return Drawn(tool, {**given, "pattern": str(given.get("pattern") or given.get("query") or call.title)})
+    return RenderedTool(
+        tool, {**given, "pattern": str(given.get("pattern") or given.get("query") or call.title)}
+    )
 
 
 # -- results ----------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ def output_of(content: tuple[ContentPart, ...]) -> str:
     return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]}\n… ({len(text)} characters)"
 
 
-def metadata_of(tool: Drawn, content: tuple[ContentPart, ...], directory: str) -> Input:
+def metadata_of(tool: RenderedTool, content: tuple[ContentPart, ...], directory: str) -> Input:
     """What a client draws beside the output."""
     metadata: Input = {"output": output_of(content), "truncated": False}
     for part in content:
@@ -123,8 +125,8 @@ def metadata_of(tool: Drawn, content: tuple[ContentPart, ...], directory: str) -
     return metadata
 
 
-def tool_after(tool: Drawn, content: tuple[ContentPart, ...]) -> str:
-    """A change of several files is drawn as a patch."""
+def tool_after(tool: RenderedTool, content: tuple[ContentPart, ...]) -> str:
+    """A change of several files is displayed as a patch."""
     changed = [part for part in content if isinstance(part, FileRef) and part.action != "read"]
     return "apply_patch" if len(changed) > 1 and tool.tool in ("edit", "write") else tool.tool
 
@@ -145,7 +147,7 @@ def _file(part: FileRef, directory: str) -> Input:
 # -- permissions ------------------------------------------------------------------------------
 
 
-class AskedFor(msgspec.Struct, frozen=True):
+class PermissionPanel(msgspec.Struct, frozen=True):
     """What the panel of a permission shows."""
 
     permission: str
@@ -153,9 +155,9 @@ class AskedFor(msgspec.Struct, frozen=True):
     metadata: Input
 
 
-def asked_for(action: str, metadata: PermissionMetadata) -> AskedFor:
+def permission_panel(action: str, metadata: PermissionMetadata) -> PermissionPanel:
     arguments = msgspec.json.encode(metadata.input).decode()
-    tool = drawn(ToolCall(action, arguments, metadata.call_id or "", metadata.kind, metadata.title))
+    tool = rendered(ToolCall(action, arguments, metadata.call_id or "", metadata.kind, metadata.title))
     name = "edit" if tool.tool in ("write", "apply_patch") else tool.tool
     shown: Input = {"title": metadata.title}
     if name == "edit":
@@ -163,4 +165,4 @@ def asked_for(action: str, metadata: PermissionMetadata) -> AskedFor:
     elif name == "bash":
         shown = {"command": tool.input["command"]}
     permission = name if name in _PERMISSIONS else action
-    return AskedFor(permission, metadata.paths or (metadata.title,), shown)
+    return PermissionPanel(permission, metadata.paths or (metadata.title,), shown)

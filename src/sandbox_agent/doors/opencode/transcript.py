@@ -308,7 +308,7 @@ class Transcript:
             self._set_status(BUSY, id)
             created = self._moment
             thread.add_user(message_id(id, call.sequence, created), created, created)
-            prompt = str(call.drawn.input.get("prompt") or task_of(call))
+            prompt = str(call.rendered.input.get("prompt") or task_of(call))
             text = TextPart(
                 id=part_id(id, call.sequence), session_id=id, message_id=thread.user_id, text=prompt
             )
@@ -383,17 +383,17 @@ class Transcript:
         if given is None:
             return
         thread = self._thread(item.parent_id)
-        drawn = tools.drawn(given)
+        rendered = tools.rendered(given)
         state = ToolState(status="pending", input={}, raw="")
         part = ToolPart(
             id=part_id(thread.id, self.sequence),
             session_id=thread.id,
             message_id=self._answering(thread),
-            tool=drawn.tool,
+            tool=rendered.tool,
             call_id=given.call_id,
             state=state,
         )
-        call = Call(item.item_id, self.sequence, given, drawn, part, self._moment)
+        call = Call(item.item_id, self.sequence, given, rendered, part, self._moment)
         call.child_id = child_id(self.facts.session_id, item.item_id)
         self.calls.add(call)
         self._show_call(call, state)
@@ -403,7 +403,7 @@ class Transcript:
         given = next((part for part in item.content if isinstance(part, ToolCall)), None)
         if call is None or given is None:
             return
-        call.given, call.drawn, call.started = given, tools.drawn(given), self._moment
+        call.given, call.rendered, call.started = given, tools.rendered(given), self._moment
         self._show_call(call, call.running())
 
     def _end_call(self, item: Item) -> None:
@@ -418,7 +418,7 @@ class Transcript:
             self._set_status(IDLE, child.id)
 
     def _show_call(self, call: Call, state: ToolState) -> None:
-        call.part = msgspec.structs.replace(call.part, tool=call.drawn.tool, state=state)
+        call.part = msgspec.structs.replace(call.part, tool=call.rendered.tool, state=state)
         self._thread_with(call.part.session_id).show_part(call.part, self._moment)
 
     def _thread_with(self, id: str) -> Thread:
@@ -431,7 +431,7 @@ class Transcript:
         if call is not None and call.part.state.status == "pending":
             # Clients take the details from the input of a call that is no longer pending.
             arguments = msgspec.json.encode(request.metadata.input).decode()
-            call.drawn = tools.drawn(msgspec.structs.replace(call.given, arguments=arguments))
+            call.rendered = tools.rendered(msgspec.structs.replace(call.given, arguments=arguments))
             self._show_call(call, call.running())
         self._out.append(self.requests.permission_asked(request, call))
 

@@ -127,7 +127,7 @@ def refusing() -> Iterator[None]:
 
 
 def refusal(error: psycopg.Error) -> Exception:
-    """What an error means if nothing of the statement is in the database."""
+    """What an error means if none of the statement is in the database."""
     state = error.sqlstate or ""
     if state.startswith(_IMPOSSIBLE) or isinstance(error, psycopg.DataError):
         return ImpossibleChange(f"{type(error).__name__}: {_message_of(error)}")

@@ -19,7 +19,7 @@ class Files(Nodes):
     ) -> bool:
         def stored(connection: Connection) -> bool:
             with connection.transaction():
-                # The row is locked, so the session is not deleted meanwhile.
+                # The row is locked, so the session is not deleted in the meantime.
                 row = connection.execute(
                     "SELECT s.ordinal, s.owner = %s AND NOT is_fenced(s.owner) FROM sessions s "
                     "WHERE s.session_id = %s AND s.record IS NOT NULL FOR KEY SHARE",

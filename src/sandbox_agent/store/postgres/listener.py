@@ -28,7 +28,7 @@ LOOK_SECONDS = 0.5
 RETRY_SECONDS = 0.25
 TEST_SECONDS = 2.0
 """How long the notification of a test may take."""
-DEAF_SECONDS = 10.0
+RETEST_SECONDS = 10.0
 """How long to poll before a connection without notifications is tested again."""
 
 logger = logging.getLogger("sandbox_agent.store")
@@ -75,34 +75,34 @@ class Listener:
         with contextlib.suppress(Unavailable):
             self._notify(channels[0], "test")
         begun = time.monotonic()
-        heard_at: float | None = None
+        notified_at: float | None = None
         while not self._closed.is_set() and self.life is life:
             for notice in connection.notifies(timeout=LOOK_SECONDS, stop_after=1):
-                heard_at = time.monotonic()
+                notified_at = time.monotonic()
                 hint = None
                 with contextlib.suppress(ValueError):  # a later release may have other hints
                     hint = self._understood(notice.payload)
                 if hint is not None:
                     yield hint
             now = time.monotonic()
-            if heard_at is None:
+            if notified_at is None:
                 if now - begun > TEST_SECONDS:
                     yield from self._look()
                     return
-            # Our own writes hint too, so silence means that the connection is dead, though nobody has said so.
-            elif life is not None and now - heard_at > life.lease_seconds:
+            # Our own writes hint too, so silence means that the connection is dead, even if nothing has reported it.
+            elif life is not None and now - notified_at > life.lease_seconds:
                 return
 
     def _look(self) -> Iterator[Hint]:
-        """Hints while nothing is heard."""
+        """Polls while no notifications arrive."""
         if not self._has_warned and not self._closed.is_set():
             self._has_warned = True
             logger.warning(
-                "notifications of the database do not arrive, as behind a transaction pooler: looking for news every "
-                "%d ms; --database-listen-url can name a direct connection",
+                "the database's notifications do not arrive, as happens behind a transaction pooler: polling every %d ms; "
+                "set a direct connection with --database-listen-url",
                 RETRY_SECONDS * 1000,
             )
-        deadline = time.monotonic() + DEAF_SECONDS
+        deadline = time.monotonic() + RETEST_SECONDS
         while time.monotonic() < deadline and not self._closed.wait(RETRY_SECONDS):
             yield Missed()
 

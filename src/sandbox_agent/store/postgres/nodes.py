@@ -14,7 +14,7 @@ from .reader import Reader, Row, known
 from .writer import Life
 
 OLD_NODE_DAYS = 7
-"""Earlier lives of a node are forgotten after this time, unless they still own something."""
+"""Earlier incarnations of a node are forgotten after this time, unless they still own something."""
 
 _TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 _NODE = (

@@ -68,7 +68,7 @@ class PostgresStore(Copies):
         if secrets != Secrets() and not self._seal.is_there:
             raise InvalidRequest(
                 "this daemon cannot store `env` and `mcp` of a session: start it with --secrets-key-file, "
-                "because PostgreSQL keeps them only sealed"
+                "because PostgreSQL stores them only encrypted"
             )
 
     def tidy(self) -> bool:

@@ -143,7 +143,7 @@ class Writer:
     # -- failures -----------------------------------------------------------------------------
 
     def _not_sent(self, error: Exception) -> Exception:
-        """Nothing of this try is in the database; an earlier one may still be on its way."""
+        """Nothing from this attempt is in the database; an earlier one may still be on its way."""
         self._reset()
         meant = _meaning(error)
         return OutcomeUnknown(str(meant)) if self._unknown is not None else meant
@@ -161,7 +161,7 @@ class Writer:
         meant = _meaning(error)
         if state in ("SA002", "SA003"):
             meant = LogWentBack(
-                "the database holds less or more than it acknowledged: it was restored from a backup, or a replica that lagged "
+                "the database does not match what it acknowledged: it was restored from a backup, or a replica that lagged "
                 "has taken over"
             )
         elif state == "SA001":

@@ -28,7 +28,7 @@ def require_complete(path: Path) -> None:
     if _size(wal) and not _size(path):
         raise StoreCorrupt(
             f"{path} is {'empty' if path.exists() else 'gone'}, but {wal.name} beside it is not: a part of the log is "
-            f"missing. Bring the file back, or move {wal.name} away to start with an empty log."
+            f"missing. Restore the file, or move {wal.name} away to start with an empty log."
         )
 
 

@@ -82,7 +82,7 @@ class Writer:
         """The last position that was assigned. It never goes back, not even after a failed write."""
         self.life = life_before(connection) + 1
         self._is_life_kept = False
-        self._is_untidy = True  # an earlier daemon may have left something
+        self._must_tidy = True  # an earlier daemon may have left something
         self._wal_shows_deleted = wal_shows_deleted
 
     def write(self, changes: Iterable[Change]) -> int:
@@ -207,7 +207,7 @@ class Writer:
                 )
 
     def _delete(self, session_id: str) -> None:
-        self._is_untidy = self._wal_shows_deleted = True
+        self._must_tidy = self._wal_shows_deleted = True
         session = self._ordinal(session_id)
         if session is None:
             return
@@ -269,7 +269,7 @@ class Writer:
     def tidy(self) -> bool:
         with self.writing:
             self.files.mark()
-            return self._is_untidy and self._tidy()
+            return self._must_tidy and self._tidy()
 
     def _tidy(self) -> bool:
         self.require_files()
@@ -282,8 +282,8 @@ class Writer:
         elif self._wal_shows_deleted:
             self._restart_wal()
         else:
-            self._is_untidy = False
-        return self._is_untidy
+            self._must_tidy = False
+        return self._must_tidy
 
     def _remove_some_events(self, session: int) -> None:
         with self.connection:
