@@ -22,7 +22,8 @@ run: setup ## Serve on 127.0.0.1:2468 without a token (ARGS="--port 3000 --token
 	$(BIN)/sandbox-agent server $(if $(findstring token,$(ARGS)),,--no-token) $(ARGS)
 
 test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHED) $(OPENCODE_SDK) $(SITE)/node_modules ## Run all tests: units, the real daemon, the real agents on a scripted model
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+# Python's caches are written whatever the environment says: pytest takes longest to prepare the tests' own modules.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
 	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long and not image and not package" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
@@ -63,21 +64,21 @@ docs: .venv/dev inspector agents $(SDK)/node_modules $(SITE)/node_modules ## Che
 	$(BIN)/python -m pytest -n auto tests/test_docs.py tests/site tests/cli/test_quickstart.py tests/cli/test_generated.py tests/sdk/test_page.py tests/sdk/test_typescript.py $(filter-out --preview,$(ARGS))
 
 $(SITE)/node_modules: $(SITE)/package-lock.json
-	@cd $(SITE) && npm ci --silent --no-progress --ignore-scripts && touch node_modules \
+	@cd $(SITE) && $(NPM_CI) --ignore-scripts && touch node_modules \
 	|| echo "npm or its packages not found: the pages of the documentation are not compiled" >&2
 
 sdk: $(SDK)/node_modules ## Build the TypeScript SDK (Node 20+ and npm)
 	cd $(SDK) && npm run --silent build
 
 $(SDK)/node_modules: $(SDK)/package-lock.json
-	cd $(SDK) && npm ci --silent --ignore-scripts
+	cd $(SDK) && $(NPM_CI) --ignore-scripts
 	@touch $@
 
 react: sdk $(REACT)/node_modules ## Build the React package
 	cd $(REACT) && npm run --silent build
 
 $(REACT)/node_modules: $(REACT)/package-lock.json
-	cd $(REACT) && npm ci --silent --ignore-scripts
+	cd $(REACT) && $(NPM_CI) --ignore-scripts
 	@touch $@
 
 bench: .venv/dev compiled agents ## Compare with the Rust daemon and the native agents, or with a commit (ARGS="--against main")
@@ -102,7 +103,7 @@ deploy-examples: .venv/dev sdk $(DEPLOY)/node_modules/.ready $(DEPLOY_PYTHON)/.r
 	PYTHONPATH=$$(echo $(DEPLOY_PYTHON)/lib/python*/site-packages) $(BIN)/python -m pytest $(DEPLOY) -n 2 $(ARGS)
 
 $(DEPLOY)/node_modules/.ready: $(DEPLOY)/package-lock.json | sdk
-	cd $(DEPLOY) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready
+	cd $(DEPLOY) && $(NPM_CI) && touch node_modules/.ready
 
 $(DEPLOY_PYTHON)/.ready: requirements/deploy.txt
 	$(PYTHON) -m venv --clear $(DEPLOY_PYTHON)
@@ -173,11 +174,12 @@ compiled: .venv/run
 
 # The inspector. Only its page needs Node.js: a machine without it, or without a network, still serves the API.
 PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src sdks/react/src -name node_modules -prune -o -type f -print)
-NPM_CI := npm ci --silent --no-progress
+# Not --silent, which leaves out the reason of a failure too.
+NPM_CI := npm ci --loglevel=error --no-progress --no-audit --no-fund >/dev/null
 
 $(PAGE): $(PAGE_SOURCES)
 	@if ! command -v npm >/dev/null; then echo "npm not found: the inspector at /ui/ is not built" >&2; \
-	elif cd inspector && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI) --omit=dev; } \
+	elif cd inspector && node check-node.cjs && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI) --omit=dev; } \
 	  && npx --no-install vite build --logLevel warn; then touch ../$@; \
 	else echo "the inspector could not be built; everything except /ui/ works" >&2; fi
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Failed asserts outside of test files show their values too. Here, because the modules must not be imported before.
 pytest.register_assert_rewrite(
+    f"{__package__}.cluster",
     f"{__package__}.live",
     "sandbox_agent.testing.store_contract",
     "sandbox_agent.testing.shared_store_contract",
@@ -37,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(DoorReport(config), "door-coverage")
     config.addinivalue_line("markers", "door(door, *features): the features of a door that a test shows")
     if config.pluginmanager.hasplugin("hypothesispytest"):
-        _be_patient_and_brief()
+        _configure_hypothesis()
     if threading.current_thread() is threading.main_thread():
         _let_programs_get_signals()
 
@@ -52,8 +53,8 @@ def _let_programs_get_signals() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto` uses two workers more than there are cores: tests spend much of their time waiting."""
-    return (os.cpu_count() or 1) + 2
+    """`-n auto` uses more workers than there are cores: tests spend much of their time waiting."""
+    return 2 * (os.cpu_count() or 1) + 1
 
 
 SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools")
@@ -67,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
 
 
-def _be_patient_and_brief() -> None:
+def _configure_hypothesis() -> None:
     """No deadline, because examples are slow on a busy machine. Few examples suffice: every run tries others."""
     from hypothesis import HealthCheck, settings
 

@@ -16,7 +16,7 @@ from sandbox_agent.testing.rules import violations
 
 
 class Talker:
-    """Sends messages to a session until it is told to stop, each with a key until it is answered."""
+    """Sends messages to a session until it is stopped, each with a key until it is answered."""
 
     def __init__(self, node: Node, session: str) -> None:
         self._node, self._session = node, session
@@ -32,10 +32,9 @@ class Talker:
         for number in range(10_000):
             if self._over.is_set():
                 return
-            text = f"hello {number}"
-            while not self._say(text, f"key {number}"):
-                if self._over.is_set():
-                    return
+            # Also the last one, whose outcome may be unknown: it could start a turn after we have looked.
+            while not self._say(f"hello {number}", f"key {number}"):
+                pass
 
     def _say(self, text: str, key: str) -> bool:
         try:

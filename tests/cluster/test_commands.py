@@ -57,7 +57,7 @@ def test_a_command_that_its_owner_never_learned_of_is_not_waited_for(nodes: Node
     one, two = nodes.start("one"), nodes.start("two")
     session = one.client.create()
     with ThreadPoolExecutor(1) as waiting, nodes.log() as log:
-        # As if the owner had taken it and its connection had broken before it was told.
+        # As if the owner had taken it and its connection had broken before it got the answer.
         trigger(log, "INSERT", "NEW.taken := true")
         asked = waiting.submit(two.client.post, f"/v1/sessions/{session}/messages", {"message": "hello"})
         wait_until(lambda: log.execute("SELECT taken FROM commands").fetchone() == (True,))

@@ -1,4 +1,4 @@
-"""`log copy`: a log moves between SQLite and PostgreSQL, and nothing of it is lost or changed on the way."""
+"""`log copy`: a log moves between SQLite and PostgreSQL, and none of it is lost or changed on the way."""
 
 from __future__ import annotations
 

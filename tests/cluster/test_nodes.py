@@ -112,7 +112,7 @@ def test_the_queue_of_a_node_that_left_goes_on_where_workspaces_are_shared(nodes
     assert outcomes(ended) == ["outcome_unknown", "end_turn"]
 
 
-# In these tests the connections of a node break while a change of its sessions is being committed, so it is not told.
+# In these tests the connections of a node break while a change of its sessions is being committed, so it does not learn the outcome.
 CLAIM, RELEASE = "NEW.owner IS NOT NULL AND NEW.owner IS DISTINCT FROM OLD.owner", "NEW.owner IS NULL"
 HELD_UP = """SELECT count(DISTINCT pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
 WHERE wait_event = 'PgSleep' AND relation = 'sessions'::regclass"""
@@ -230,7 +230,7 @@ def test_a_node_that_leaves_is_replaced_at_once(nodes: Nodes) -> None:
     assert other.client.info(session)["state"] == "idle"
 
 
-def test_nothing_of_a_node_that_was_paused_past_its_lease_is_seen(nodes: Nodes) -> None:
+def test_writes_of_a_node_that_was_paused_past_its_lease_are_not_seen(nodes: Nodes) -> None:
     one, two = nodes.start("one"), nodes.start("two")
     session = one.client.create()
     with two.client.follow(session) as reader:

@@ -214,7 +214,7 @@ def test_a_reader_of_the_whole_log_waits_for_transactions_that_are_open(url: str
 def test_a_store_that_is_opened_meanwhile_shows_nothing_of_an_open_transaction(url: str) -> None:
     one = joined(url, "one")
     with psycopg.connect(url) as slow:
-        # As a write that is on its way has a lower position than what others commit meanwhile.
+        # As a write that is on its way has a lower position than what others commit in the meantime.
         slow.execute("SELECT pg_current_xact_id()")
         position = one.write([SaveSession(record("a")), AppendEvents("a", rows((1,)))])
         two = joined(url, "two")

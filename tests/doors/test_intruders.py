@@ -311,7 +311,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     ],
     ids=str,
 )
-def test_a_stranger_gets_into_no_door(guarded: Daemon, headers: list[tuple[str, str]], status: int) -> None:
+def test_no_door_opens_without_the_token(
+    guarded: Daemon, headers: list[tuple[str, str]], status: int
+) -> None:
     for path in PATHS:
         answer = httpx2.get(f"http://127.0.0.1:{guarded.port}{path}", headers=headers, timeout=SECONDS)
         assert answer.status_code == status, (path, answer.text)

@@ -39,7 +39,9 @@ needs_namespaces = pytest.mark.skipif(
 
 # -- full ---------------------------------------------------------------------------------------
 
-RUN = [sys.executable, "-P", "-m", "sandbox_agent", "run", "mock", "--session", "run"]
+PROGRAM = [sys.executable, "-P", "-m", "sandbox_agent"]
+RUN = [*PROGRAM, "run", "mock", "--session", "run"]
+START = [*PROGRAM, "daemon", "start", "--port", "0"]
 
 
 @pytest.fixture
@@ -150,8 +152,10 @@ def test_run_says_that_the_disk_is_full_and_ends(daemon: Daemon, client: Client,
 
 
 @needs_namespaces
-@pytest.mark.parametrize("room", [0, 80, 140])
-def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(room: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "room"), [(RUN, 0), (RUN, 80), (RUN, 140), (START, 0), (START, 80), (START, 140)]
+)
+def test_a_start_on_a_full_disk_says_so_and_ends(words: list[str], room: int, tmp_path: Path) -> None:
     """Depending on the room in KiB, the log cannot be created, migrated or written."""
     data = tmp_path / "data"
     data.mkdir()
@@ -159,8 +163,9 @@ def test_run_on_a_full_disk_without_a_daemon_says_so_and_ends(room: int, tmp_pat
     fill = f"dd if=/dev/zero of={data}/filler bs=1k count={700 - room} 2>/dev/null"
     inside = [*NAMESPACE, "sh", "-c", f'{mount} && {fill}; exec "$0" "$@"']
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SANDBOX_AGENT_DATA_DIR": str(data)}
+    prompt = ["hello"] if words is RUN else []
     failed = subprocess.run(
-        [*inside, *RUN, "hello"], env=env, capture_output=True, text=True, timeout=SECONDS
+        [*inside, *words, *prompt], env=env, capture_output=True, text=True, timeout=SECONDS
     )
     assert (failed.returncode, "Traceback" in failed.stderr, 'File "' in failed.stderr) == (1, False, False)
     assert "No space left on device" in failed.stderr or "disk is full" in failed.stderr
@@ -287,7 +292,7 @@ def test_a_deleted_log_is_reported_by_every_response(
     with running(Daemon(data)) as daemon, client_of(daemon) as client:
         session = client.create()
         client.turn(session, "hello")
-        client.sessions.clear()  # there is nothing of it that could be checked at the end
+        client.sessions.clear()  # none of it could be checked at the end
         take_away(data)
         answers = [
             client.get("/v1/ready"),

@@ -1,4 +1,4 @@
-"""Ends that cannot be written yet: processes still end, and no client is told anything that a crash could undo."""
+"""Ends that cannot be written yet: processes still end, and no client gets an answer that a crash could undo."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cancel(client: Client, session: str) -> int:
 
 
 @pytest.mark.parametrize("act", [terminate, delete])
-def test_an_end_that_cannot_be_written_is_promised_by_nobody(
+def test_an_end_that_cannot_be_written_is_not_acknowledged(
     daemon: Daemon, client: Client, faults: Faults, act: Act
 ) -> None:
     """The processes are gone, the answer is 503, and after a crash the message that waits is answered."""

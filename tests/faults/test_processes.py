@@ -100,7 +100,7 @@ def test_a_crash_ends_the_turn_at_once_and_keeps_the_session(client: Client, cod
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 3 of this conversation)"]
 
 
-def test_a_crash_ends_the_turn_though_a_stranger_holds_the_agents_output(tmp_path: Path) -> None:
+def test_a_crash_ends_the_turn_even_if_another_program_holds_the_agents_output(tmp_path: Path) -> None:
     """As a program may that was handed the pipe: one that was running before, and is not ours."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         session = client.create()
@@ -403,7 +403,7 @@ def _until_the_turn_ends(reader: Reader) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_line_without_end_is_an_event_and_the_turn_goes_on(client: Client) -> None:
+def test_an_endless_line_is_an_event_and_the_turn_continues(client: Client) -> None:
     session = client.create()
     client.expects_unparsed = True
     events = client.turn(session, f"bigline {LINE_LIMIT // (1 << 20) + 8}m")

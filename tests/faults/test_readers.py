@@ -64,7 +64,7 @@ def test_a_reader_that_drops_again_and_again_sees_everything_once(client: Client
     assert seen == client.events(session)
 
 
-def test_a_reader_that_stops_reading_gets_everything_later_and_slows_nobody(
+def test_a_reader_that_stops_reading_gets_everything_later_and_slows_no_one_down(
     client: Client, daemon: Daemon
 ) -> None:
     session = client.create()

@@ -96,7 +96,7 @@ def test_a_killed_turn_lasted_as_long_as_the_log_says(daemon: Daemon, client: Cl
     assert 0 <= ended["metadata"]["duration_ms"] < 10_000
 
 
-def test_a_cursor_of_an_earlier_life_is_good_and_one_ahead_of_the_log_is_not(
+def test_a_cursor_from_before_a_restart_is_valid_and_one_ahead_of_the_log_is_not(
     daemon: Daemon, client: Client
 ) -> None:
     session = client.create()
@@ -331,9 +331,7 @@ def test_a_session_that_was_never_prompted_just_starts(daemon: Daemon, client: C
     assert texts(client.turn(session, "hi")) == ["You said: hi (message 1 of this conversation)"]
 
 
-def test_a_resume_that_fails_for_a_passing_reason_keeps_the_conversation(
-    daemon: Daemon, client: Client
-) -> None:
+def test_a_resume_that_fails_temporarily_keeps_the_conversation(daemon: Daemon, client: Client) -> None:
     session = client.create()
     client.turn(session, "hello")
     file = conversation_file(client, session)
@@ -376,7 +374,7 @@ def test_what_can_never_be_written_costs_its_turn_and_nothing_else(daemon: Daemo
 
 
 @pytest.mark.parametrize("fault", ['{"', '"time":"x'], ids=["body", "step"])
-def test_a_session_that_cannot_be_loaded_keeps_no_other_from_going_on(tmp_path: Path, fault: str) -> None:
+def test_a_session_that_cannot_be_loaded_does_not_stop_others(tmp_path: Path, fault: str) -> None:
     """Its log cannot be decoded, or is too much for the machine."""
     with running(Daemon(tmp_path / "data")) as daemon, client_of(daemon) as client:
         broken, other = client.create(), client.create()

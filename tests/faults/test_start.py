@@ -111,7 +111,7 @@ def test_an_impossible_data_directory_is_named(tmp_path: Path) -> None:
     assert impossible in refused(Daemon(tmp_path / "data", "--no-token", "--data-dir", impossible))
 
 
-def test_state_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_state(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "data")
     with running(daemon), client_of(daemon) as client:
         session = client.create(env={"SECRET": "x"})

@@ -58,7 +58,7 @@ for line in sys.stdin:
         print(json.dumps({{"jsonrpc": "2.0", "method": "session/update", "params": params}}), flush=True)
 """
 """As much of the three as is needed to be asked: what real agents do with a choice is tested in tests/live. The
-last one accepts whatever it is told to use.
+last one accepts any value.
 """
 
 

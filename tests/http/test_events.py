@@ -422,7 +422,7 @@ def test_the_demo_shows_every_kind_of_item(client: Client, daemon: Daemon) -> No
     assert (daemon.work_dir / "mock-edit.txt").exists()
 
 
-def test_nonsense_from_the_agent_is_an_event_and_the_turn_goes_on(client: Client) -> None:
+def test_invalid_output_of_the_agent_is_an_event_and_the_turn_continues(client: Client) -> None:
     session = client.create()
     client.expects_unparsed = True
     events = client.turn(session, "unparsed")

@@ -54,9 +54,7 @@ def http() -> Iterator[httpx2.Client]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_made_up_requests_get_the_answers_that_are_described(
-    client: Client, http: httpx2.Client, name: str
-) -> None:
+def test_generated_requests_get_documented_responses(client: Client, http: httpx2.Client, name: str) -> None:
     """Valid or not, no request causes an internal error, and every response has the described shape."""
     row = OPERATIONS[name]
     operation = _described[row.path][row.method]

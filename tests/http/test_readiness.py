@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.daemons import SECONDS, Daemon, running
 
 
-def test_a_service_manager_is_told_when_the_daemon_is_ready_and_when_it_stops(tmp_path: Path) -> None:
+def test_a_service_manager_is_notified_when_the_daemon_is_ready_and_when_it_stops(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(SECONDS)

@@ -323,7 +323,7 @@ def test_a_field_of_the_body_is_not_a_query_parameter(client: Client) -> None:
         b"POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n",
     ],
 )
-def test_what_is_not_http_hurts_nobody(client: Client, daemon: Daemon, request_bytes: bytes) -> None:
+def test_input_that_is_not_http_does_no_harm(client: Client, daemon: Daemon, request_bytes: bytes) -> None:
     head, _, body = exchange(daemon, request_bytes).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-type: application/problem+json" in head

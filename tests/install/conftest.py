@@ -27,7 +27,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The data folder."""
+    """The data directory."""
     return tmp_path / "data"
 
 

@@ -75,7 +75,7 @@ HOSTS = st.lists(st.sampled_from(HOST_PIECES) | st.text(max_size=2), max_size=6)
 
 
 @given(HOSTS)
-def test_a_host_that_is_taken_is_a_name_of_this_machine_and_a_port_and_nothing_else(host: str) -> None:
+def test_an_accepted_host_is_a_name_of_this_machine_with_an_optional_port(host: str) -> None:
     if host_name(host) in {"localhost", "127.0.0.1", "::1"}:
         assert re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]*)?", host, re.ASCII | re.IGNORECASE)
         assert urlsplit(f"http://{host}").hostname == host_name(host)

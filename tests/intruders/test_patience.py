@@ -15,7 +15,7 @@ import pytest
 from tests.daemons import SECONDS, Daemon, client_of, running
 from tests.intruders import impatient
 
-from sandbox_agent.http.patience import MAX_STRANGERS
+from sandbox_agent.http.patience import MAX_UNTRUSTED
 from sandbox_agent.processes import descriptors
 
 CROWD = 1000
@@ -146,7 +146,7 @@ def small_daemon(tmp_path: Path, token: str) -> Iterator[Daemon]:
     [HALF_A_HEAD, HALF_A_HEAD + b"x" * 60_000, HALF_A_HEAD + b"Y: 1\r\nX-" * 7000],
     ids=["short", "long", "many headers"],
 )
-def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
+def test_many_half_open_requests_do_not_block_the_daemon(
     small_daemon: Daemon, token: str, head: bytes
 ) -> None:
     descriptors.raise_limit()  # the crowd is ours
@@ -162,7 +162,7 @@ def test_a_crowd_of_half_open_requests_does_not_take_the_daemon_away(
         for _ in range(CROWD):
             crowd.enter_context(connection(small_daemon, head))
         assert late.get("/v1/sessions").status_code == 200
-        assert open_descriptors(small_daemon) < MAX_STRANGERS + 100
+        assert open_descriptors(small_daemon) < MAX_UNTRUSTED + 100
         grown = resident_bytes(small_daemon) - before
         assert grown < 64 << 20
         # A client that has shown the token is not disconnected, and agents can be started.
@@ -181,7 +181,7 @@ def test_idle_connections_without_a_token_make_room_for_others(small_daemon: Dae
             )
             assert connected.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
         assert client.get("/v1/sessions").status_code == 200
-        assert open_descriptors(small_daemon) < MAX_STRANGERS + 100
+        assert open_descriptors(small_daemon) < MAX_UNTRUSTED + 100
 
 
 def open_descriptors(daemon: Daemon) -> int:

@@ -145,7 +145,9 @@ def test_a_cache_that_cannot_be_made_is_a_clear_error(single: Single) -> None:
     "program",
     ["#!/lib/ld-that-is-not-here\n", "#!/bin/sh\necho \"version 'GLIBC_2.99' not found\" >&2\nexit 1\n"],
 )
-def test_a_machine_that_cannot_run_it_is_told_what_it_needs(tmp_path: Path, program: str) -> None:
+def test_a_machine_that_cannot_run_it_gets_a_message_with_what_is_missing(
+    tmp_path: Path, program: str
+) -> None:
     single = Single(tmp_path, program)
     code, out, err = single.run()
     assert (code, out) == (1, "")

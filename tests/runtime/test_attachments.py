@@ -53,7 +53,7 @@ def test_a_file_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def files(data_dir: Path) -> list[Path]:
-    """All files of all sessions, whole or not. Directories may disappear meanwhile."""
+    """All files of all sessions, whole or not. Directories may disappear in the meantime."""
     return [Path(folder, name) for folder, _, names in os.walk(data_dir / "attachments") for name in names]
 
 
@@ -145,7 +145,7 @@ def test_files_of_a_deleted_session_are_swept_by_the_next_daemon(tmp_path: Path)
     asyncio.run(scenario())
 
 
-def test_a_session_of_the_same_name_reads_nothing_of_the_one_before(
+def test_a_session_that_reuses_an_id_reads_no_files_of_the_earlier_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if none of its files could be removed."""
@@ -179,7 +179,7 @@ def test_an_invalid_folder_name_removes_nothing(tmp_path: Path, name: str) -> No
 
 
 class SlowDisk:
-    """Every write waits at its end until the event loop, which must not block meanwhile, releases it."""
+    """Every write waits at its end until the event loop, which must not block in the meantime, releases it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached = asyncio.Event()

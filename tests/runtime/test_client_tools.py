@@ -94,7 +94,7 @@ def test_only_the_owner_can_enter_and_nothing_secret_is_on_the_command_line() ->
     "line",
     [b"{}\n", b"nonsense\n", b'{"secret":"wrong","tool":"look"}\n', b"[" * 5000 + b"\n", b"\xff\xfe\n"],
 )
-def test_a_stranger_gets_no_answer(line: bytes) -> None:
+def test_an_unknown_caller_gets_no_answer(line: bytes) -> None:
     async def run() -> None:
         async with tool_socket() as socket:
             reader, writer = await socket.connect()
@@ -135,7 +135,7 @@ def test_more_calls_than_may_wait_fail(monkeypatch: pytest.MonkeyPatch) -> None:
                 await socket.ask(arguments={})
                 await socket.called()
             reader, _ = await socket.ask(arguments={})
-            assert "2 calls already wait" in (await asyncio.wait_for(reader.readline(), 10)).decode()
+            assert "2 calls are already waiting" in (await asyncio.wait_for(reader.readline(), 10)).decode()
 
     asyncio.run(run())
 

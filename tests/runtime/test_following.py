@@ -285,7 +285,7 @@ def test_a_reader_of_all_sessions_follows_positions(store: Store) -> None:
     asyncio.run(scenario())
 
 
-def test_a_reader_of_all_sessions_gets_large_events_whole_though_positions_have_gaps() -> None:
+def test_a_reader_of_all_sessions_gets_large_events_whole_even_if_positions_have_gaps() -> None:
     class Gapped(MemoryStore):
         def write(self, changes: Iterable[Change]) -> int:
             self._numbered += 4095
@@ -375,7 +375,7 @@ def test_a_reader_in_the_middle_of_an_event_that_is_deleted_is_let_go(
     asyncio.run(scenario())
 
 
-def test_a_reader_of_a_deleted_session_reads_nothing_of_its_successor(store: Store) -> None:
+def test_a_reader_of_a_deleted_session_reads_no_events_of_its_successor(store: Store) -> None:
     async def scenario() -> None:
         async with opened(store) as log:
             session, successor = Session(log, "a"), Session(log, "a")

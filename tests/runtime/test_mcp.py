@@ -1,4 +1,4 @@
-"""What agents are told about MCP servers: headers from variables, working directories, time limits."""
+"""What agents get about MCP servers: headers from variables, working directories, time limits."""
 
 from __future__ import annotations
 

@@ -533,7 +533,7 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
                 async with daemon.sessions.loaded("s") as live:
                     accepted = await live.ask(attached("slow 60", picture))
                 cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
-                # The loop is free meanwhile, and what else is asked is answered.
+                # The loop is free in the meantime, and answers other requests.
                 assert (await get(daemon, OneSession("s"))).state == "running"
                 await asyncio.wait([cancelling], timeout=SHORT)
                 assert [word for word in texts if word] == ["set"]

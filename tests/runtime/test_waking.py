@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 AGENT = Path(__file__).with_name("waking_agent.py")
 
 
-def test_it_can_be_cancelled_though_the_one_before_it_was(tmp_path: Path) -> None:
+def test_it_can_be_cancelled_even_if_the_one_before_it_was(tmp_path: Path) -> None:
     program = tmp_path / "data" / "bin" / "claude"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!{sys.executable}\n{AGENT.read_text()}")

@@ -256,12 +256,12 @@ def test_an_exit_while_a_prompt_is_written_passes_it_on_to_the_next_process() ->
 def test_a_process_that_is_always_found_ending_counts_as_a_try() -> None:
     world, actor = session()
     assert actor.process is not None
-    actor.process.is_deaf = True
+    actor.process.ignores_input = True
     send(world)
     world.settle()
     for _ in range(2):
         world.close(S)
-        actor.process.is_deaf = True
+        actor.process.ignores_input = True
         world.open(S)
         world.settle()
     assert stop_reasons(world) == ["error"]

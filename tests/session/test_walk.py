@@ -295,10 +295,10 @@ class Walk(RuleBasedStateMachine):
             self.world.leave(name, unread=unread)
 
     @rule(name=NAMES)
-    def becomes_deaf(self, name: str) -> None:
+    def stops_reading_input(self, name: str) -> None:
         actor = self._actor(name)
         if actor is not None and actor.process is not None:
-            actor.process.is_deaf = True
+            actor.process.ignores_input = True
 
     @rule(name=NAMES)
     def exits(self, name: str) -> None:

@@ -137,7 +137,7 @@ class Process:
         self.attempt = attempt
         self.is_open = False
         self.is_dead = False
-        self.is_deaf = False
+        self.ignores_input = False
         """It was found ending: what is said to it is not written."""
         self.instructions: list[effects.Instruction] = []
 
@@ -284,7 +284,7 @@ class Actor:
         process = self.process
         assert process is not None
         assert (process.attempt, process.is_dead) == (attempt, False), "said to a process that is gone"
-        if process.is_deaf:
+        if process.ignores_input:
             if isinstance(instruction, effects.GivePrompt):
                 self._inputs.append(inputs.Undelivered(attempt))
             return
@@ -478,7 +478,7 @@ class ToyWorld:
         actor = self.actors[id]
         assert actor.process is not None
         failure = Failure("it was broken before", "agent_error", {}) if unread else None
-        actor.process.is_deaf = True
+        actor.process.ignores_input = True
         actor.step(inputs.Leaving(actor.process.attempt, failure))
 
     def fire(self, id: str, kind: TimerKind) -> None:

@@ -186,7 +186,7 @@ def test_a_damaged_file_can_be_moved_away(path: Path) -> None:
     store.close()
 
 
-def test_a_full_disk_leaves_nothing_of_a_write_and_loses_nothing_else(path: Path) -> None:
+def test_a_full_disk_leaves_no_partial_write_and_loses_nothing_else(path: Path) -> None:
     class SmallDisk(SqliteStore):
         def limit(self, pages: int) -> None:
             self._writer.connection.pragma("max_page_count", pages)

@@ -27,7 +27,7 @@ from tools.page import fill, machine, wrapped
 from tools.postgres import PostgresServer
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "session-persistence.mdx"
+PAGE = CHECKOUT / "docs" / "contributing" / "benchmarks.mdx"
 FLUSH_MICROSECONDS = 2000
 SIZES = (1, 20, 200)
 EXPECTED = {1: 1.3, 20: 1.6, 200: 1.7}

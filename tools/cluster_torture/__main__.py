@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools.page import fill, machine
+from tools.page import fill, machine, wrapped
 
 from .campaign import Campaign, Figures
 
 CHECKOUT = Path(__file__).parents[2]
-PAGE = CHECKOUT / "docs" / "orchestration-architecture.mdx"
+PAGE = CHECKOUT / "docs" / "contributing" / "reliability.mdx"
 CACHE = CHECKOUT / ".cache" / "torture"
 
 
@@ -44,7 +44,7 @@ def main() -> int:
         return 1
     shutil.rmtree(folder)
     if options.write_docs:
-        fill(PAGE, "torture", text)
+        fill(PAGE, "cluster", text)
     return 0
 
 
@@ -72,7 +72,7 @@ def _summary(figures: Figures, seed: int, seconds: float) -> str:
         "**broken promises** (lost, duplicated or changed events, gaps, broken rules, leftover processes)": f"**{len(figures.broken)}**",
     }
     table = "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows.items())])
-    return f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}."
+    return wrapped(f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}.")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ INTRODUCTION = """\
 commands that combine several operations (`run`, `sessions show`, `doctor` and others).
 
 - **Daemon:** commands use the daemon given by `--endpoint` and `--token` or `--token-file`; otherwise by
-  `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`; otherwise the one running on the data directory; otherwise
+  `SANDBOX_AGENT_ENDPOINT` and `SANDBOX_AGENT_TOKEN`; otherwise the one that uses the data directory; otherwise
   `http://127.0.0.1:2468`. A running daemon records its address in `daemon.json` in the data directory, which only its
   owner can read. The file includes the token only if `daemon start` or `run` generated it. These options, `--data-dir`
   and `--json` work with every command that uses a daemon, before or after the command.
@@ -32,7 +32,7 @@ commands that combine several operations (`run`, `sessions show`, `doctor` and o
 - **Streams** (`events-sse`, `stream-message`, `events sse`) print one event per line. After a lost connection they
   reconnect and continue, so every event is printed exactly once.
 - **Exit codes:** 0 success, 1 failure, 2 wrong usage, 130 interrupted.
-- A leading `api` is ignored, also after options: `sandbox-agent api sessions list`. Flags of the server without a
+- A leading `api` is ignored, even after options: `sandbox-agent api sessions list`. Flags of the server without a
   command start the server: `sandbox-agent --token T --port 2468`.
 """
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools.page import fill, machine
+from tools.page import fill, machine, wrapped
 
 from .campaign import Campaign, Figures
 
@@ -85,7 +85,7 @@ def _summary(figures: Figures, seed: int, seconds: float) -> str:
         "until all processes had ended, median / worst": _gone(figures.gone),
     }
     table = "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in rows.items())])
-    return f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}."
+    return wrapped(f"{table}\n\nSeed {seed}, {seconds:.0f} s on {machine()}.")
 
 
 def _gone(seconds: list[float]) -> str:

@@ -21,7 +21,7 @@ from sandbox_agent.testing.rules import violations
 
 
 class Promised:
-    """What the clients of one session were told."""
+    """What the clients of one session have seen."""
 
     def __init__(self) -> None:
         self.seen: dict[int, bytes] = {}

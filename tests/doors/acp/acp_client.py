@@ -153,7 +153,7 @@ class AcpClient:
         return session
 
     def prompt(self, session: str, *texts: str) -> Any:
-        """Send a prompt; the answer at the end of its turn. `updates` has what came meanwhile."""
+        """Send a prompt; the answer at the end of its turn. `updates` has what came in the meantime."""
         self.updates.clear()
         return self.answer(self.send_prompt(session, *texts))
 

@@ -25,6 +25,7 @@ class Native:
             base_url=f"http://127.0.0.1:{daemon.port}/v1",
             headers={"authorization": f"Bearer {TOKEN}"},
             timeout=SECONDS,
+            verify=False,
         )
 
     def __enter__(self) -> Self:

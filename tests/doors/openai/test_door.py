@@ -22,6 +22,7 @@ def door(daemon: Daemon) -> Iterator[httpx2.Client]:
         base_url=f"http://127.0.0.1:{daemon.port}/openai/v1",
         headers={"authorization": f"Bearer {TOKEN}"},
         timeout=SECONDS,
+        verify=False,
     ) as door:
         yield door
 
@@ -179,7 +180,7 @@ def test_a_client_that_goes_back_or_to_another_agent_gets_a_new_session(door: ht
     first = _items(door, _user("hello"))
     _items(door, _user("hello"), *_named(first), _user("one way"))
     other_way = _text(_items(door, _user("hello"), *_named(first), _user("another way")))
-    # The agent is told what was said, with the text of the item.
+    # The agent gets the conversation so far, with the text of the item.
     assert "Assistant: You said: hello (message 1 of this conversation)" in other_way
     assert other_way.endswith("another way (message 1 of this conversation)")
     unknown = door.post(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,8 +37,9 @@ class Watcher:
     def __init__(self, base_url: str, path: str = "/global/event") -> None:
         self.screen = Screen()
         self.types: list[str] = []
-        self._http = httpx2.Client(base_url=base_url, auth=CREDENTIALS, timeout=SECONDS)
+        self._http = httpx2.Client(base_url=base_url, auth=CREDENTIALS, timeout=SECONDS, verify=False)
         self._path = path
+        self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._read, daemon=True)
 
@@ -46,12 +49,17 @@ class Watcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.close()
+        if self._socket is not None:
+            # Closing alone would let the thread read on until the next heartbeat.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(SECONDS)
+        self._http.close()
 
     def _read(self) -> None:
         try:
             with self._http.stream("GET", self._path) as response:
+                self._socket = response.extensions["network_stream"].get_extra_info("socket")
                 for line in response.iter_lines():
                     if line.startswith("data: "):
                         self._take(msgspec.json.decode(line.removeprefix("data: ")))
@@ -81,6 +89,7 @@ class OpenCode:
             base_url=self.url,
             auth=CREDENTIALS,
             timeout=SECONDS,
+            verify=False,
             headers={"x-opencode-directory": self.directory},
         )
 

@@ -76,5 +76,5 @@ def test_a_turn_with_a_permission_in_the_web_page(tmp_path: Path) -> None:
             page.get_by_role("button", name="Allow once").click()
             answer = page.get_by_text("The command said: hello from the mock agent")
             expect(answer).to_be_visible(timeout=MILLISECONDS)
-            # The page has drawn its message before the door told it: it is there once.
+            # The page showed its message before the door reported it: it is there once.
             expect(page.get_by_text("permission", exact=True)).to_have_count(1)
