@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ PROFILER = "py-spy==0.4.3"
 def peer_program(cache: Path) -> Path:
     folder = cache / f"peer-{PEER_VERSION}"
     program = folder / PEER_PROGRAM
-    if program.exists():
+    if os.access(program, os.X_OK):
         return program
     folder.mkdir(parents=True, exist_ok=True)
     packed = subprocess.run(
@@ -30,6 +31,7 @@ def peer_program(cache: Path) -> Path:
     archive = folder / packed.stdout.split()[-1]
     unpack(archive, folder)
     archive.unlink()
+    program.chmod(0o755)  # the archive leaves this to the installer
     return program
 
 
