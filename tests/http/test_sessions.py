@@ -442,6 +442,26 @@ def test_cancelling_keeps_what_waits_and_starts_it(client: Client) -> None:
     ]
 
 
+def test_cancelling_a_turn_by_its_id_leaves_the_others_alone(client: Client) -> None:
+    session = client.create()
+    cancel = f"/v1/sessions/{session}/cancel"
+    with client.follow(session) as reader:
+        over = client.send(session, "hello")
+        running = client.send(session, "slow 60")
+        waiting = client.send(session, "never")
+        reader.until(lambda event: event["type"] == "turn.started" and event["data"]["turn_id"] == running)
+        for turn in (over, waiting, "turn_unknown"):
+            assert client.post(f"{cancel}?turnId={turn}").status_code == 204
+        assert done(client.get(f"/v1/sessions/{session}"))["state"] == "running"
+        assert done(client.get(f"/v1/sessions/{session}/queue")) == {"messages": []}
+        assert client.post(f"{cancel}?turnId={running}").status_code == 204
+    ended = of_type(client.events(session), "turn.ended")
+    assert [(data["turn_id"], data["metadata"]["stop_reason"]) for data in ended] == [
+        (over, "end_turn"),
+        (running, "interrupted"),
+    ]
+
+
 def test_terminating_withdraws_what_waits(client: Client) -> None:
     session = client.create()
     with client.follow(session) as reader:

@@ -29,6 +29,7 @@ from sandbox_agent.errors import (
 from sandbox_agent.ops.approvals import permissions, questions
 from sandbox_agent.ops.events import FollowEvents, ReadEvents, follow, read
 from sandbox_agent.ops.sessions import (
+    CancelTurn,
     ListSessions,
     OneSession,
     ReadQueue,
@@ -121,7 +122,7 @@ def test_a_command_that_changes_nothing_leaves_nothing_in_memory(tmp_path: Path)
         async with running(tmp_path, idle_seconds=SHORT) as daemon:
             await create(daemon)
             await wait_until(lambda: nothing_in_memory(daemon))
-            await cancel(daemon, OneSession("s"))
+            await cancel(daemon, CancelTurn("s"))
             assert nothing_in_memory(daemon)
             await update(daemon, UpdateSession("s", title="New"))
             assert nothing_in_memory(daemon)
@@ -532,7 +533,7 @@ def test_a_cancel_does_not_overtake_a_prompt_whose_files_are_being_read(tmp_path
             with busy_threads():
                 async with daemon.sessions.loaded("s") as live:
                     accepted = await live.ask(attached("slow 60", picture))
-                cancelling = asyncio.ensure_future(cancel(daemon, OneSession("s")))
+                cancelling = asyncio.ensure_future(cancel(daemon, CancelTurn("s")))
                 # The loop is free in the meantime, and answers other requests.
                 assert (await get(daemon, OneSession("s"))).state == "running"
                 await asyncio.wait([cancelling], timeout=SHORT)

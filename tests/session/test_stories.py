@@ -44,6 +44,7 @@ from sandbox_agent.session.phases import (
     Reopening,
     Running,
     Starting,
+    current_turn,
 )
 
 S = "s"
@@ -779,6 +780,70 @@ def test_a_cancel_is_answered_when_the_message_is_withdrawn() -> None:
     assert cancelled.answers == []
     world.settle()
     assert status(cancelled) == 200
+
+
+def test_a_cancel_that_names_a_turn_ends_that_turn() -> None:
+    world, actor = running()
+    send(world, "next")
+    world.settle()
+    cancelled = world.ask(S, partial(inputs.Cancel, turn=current_turn(actor.core.phase)))
+    world.settle()
+    assert instructions(actor)[-1] == effects.Interrupt()
+    actor.feed(lambda scribe: scribe.end_turn("interrupted"))
+    world.settle()
+    assert status(cancelled) == 200
+    assert isinstance(actor.core.phase, Starting)
+
+
+def test_a_late_cancel_that_names_a_turn_does_not_end_the_next_one() -> None:
+    world, actor = running()
+    first = current_turn(actor.core.phase)
+    send(world, "next")
+    world.settle()
+    actor.feed(end_turn)
+    world.settle()
+    world.answer_lookups()
+    world.settle()
+    assert isinstance(actor.core.phase, Running)
+    cancelled = world.ask(S, partial(inputs.Cancel, turn=first))
+    world.settle()
+    assert status(cancelled) == 200
+    assert isinstance(actor.core.phase, Running)
+    assert effects.Interrupt() not in instructions(actor)
+
+
+def test_a_cancel_that_names_a_queued_turn_withdraws_it() -> None:
+    world, actor = running()
+    send(world, "next")
+    world.settle()
+    cancelled = world.ask(S, partial(inputs.Cancel, turn=actor.core.queue[0].turn_id))
+    world.settle()
+    assert status(cancelled) == 200
+    assert world.store.queue_heads(S) == []
+    assert isinstance(actor.core.phase, Running)
+
+
+def test_a_cancel_of_a_message_about_to_start_spares_the_turn_that_the_agent_begins_first() -> None:
+    world, actor = starting()
+    cancelled = world.ask(S, partial(inputs.Cancel, turn=actor.core.queue[0].turn_id))
+    actor.feed(lambda scribe: scribe.start_turn(source="agent"))
+    world.settle()
+    assert status(cancelled) == 200
+    assert world.store.queue_heads(S) == []
+    assert isinstance(actor.core.phase, Running)
+    assert effects.Interrupt() not in instructions(actor)
+
+
+def test_a_cancel_of_another_turn_waits_while_a_turn_is_being_written() -> None:
+    """Withdrawing is an offer, and there may be only one."""
+    world, actor = session()
+    send(world)
+    assert isinstance(actor.core.phase, Handing)
+    cancelled = world.ask(S, partial(inputs.Cancel, turn="turn_unknown"))
+    assert cancelled.answers == []
+    world.settle()
+    assert status(cancelled) == 200
+    assert isinstance(actor.core.phase, Running)
 
 
 def test_what_a_new_conversation_was_told_is_resumed_after_a_kill() -> None:

@@ -37,7 +37,7 @@ from sandbox_agent.schema.limits import Limits
 from sandbox_agent.schema.policy import PolicyRule
 from sandbox_agent.schema.tools import ToolOutcome
 from sandbox_agent.session import inputs
-from sandbox_agent.session.phases import Gone, Open, Opening, Resting
+from sandbox_agent.session.phases import Gone, Open, Opening, Resting, current_turn
 
 STEPS = 10_000
 STEPS_OF_A_WALK = 50
@@ -102,9 +102,16 @@ class Walk(RuleBasedStateMachine):
         turn = heads[-1].turn_id if known and heads else "turn_unknown"
         self._ask(name, lambda id: inputs.Withdraw(id, turn))
 
-    @rule(name=NAMES)
-    def cancel(self, name: str) -> None:
-        self._ask(name, inputs.Cancel)
+    @rule(name=NAMES, named=st.sampled_from([None, "current", "queued", "unknown"]))
+    def cancel(self, name: str, named: str | None) -> None:
+        actor = self.world.actors.get(name)
+        turns = {
+            "current": current_turn(actor.core.phase) if actor else None,
+            "queued": next((head.turn_id for head in reversed(self.world.store.queue_heads(name))), None),
+            "unknown": "turn_unknown",
+        }
+        turn = turns[named] if named else None
+        self._ask(name, lambda id: inputs.Cancel(id, turn))
 
     def _pending(self, name: str) -> list[str]:
         return [row.id for row in self.world.store.pending(name)]

@@ -176,7 +176,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel the running turn. The next queued message then starts. */
+        /**
+         * Cancel the running turn. The next queued message then starts.
+         * @description Name the turn if the session has a queue: otherwise, if the turn ends just before your request arrives, you cancel the
+         *     next one.
+         */
         post: operations["sessions.cancel"];
         delete?: never;
         options?: never;
@@ -5191,7 +5195,10 @@ export interface operations {
     };
     "sessions.cancel": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Cancel only this turn, or withdraw it if it is queued; without effect if it is over. */
+                turnId?: string | null;
+            };
             header?: never;
             path: {
                 /** @description The session's id: 1 to 128 of A-Z a-z 0-9 . _ : - */

@@ -180,9 +180,12 @@ export class Operations {
     return this.http.done("sessions.delete", { path: { session_id: sessionId }, ...options });
   }
 
-  /** End the running turn and keep the session; the next queued message then starts. */
-  cancelSession(sessionId: string, options: CallOptions = {}): Promise<void> {
-    return this.http.done("sessions.cancel", { path: { session_id: sessionId }, ...options });
+  /**
+   * End the running turn and keep the session; the next queued message then starts. With `turnId`, only that turn is
+   * cancelled, or withdrawn if it is queued.
+   */
+  cancelSession(sessionId: string, query: QueryOf<"sessions.cancel"> & CallOptions = {}): Promise<void> {
+    return this.http.done("sessions.cancel", { path: { session_id: sessionId }, ...parted(query) });
   }
 
   /** End the session and every process it started. */

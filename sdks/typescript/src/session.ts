@@ -180,8 +180,8 @@ export class Session {
     return this.#client.updateSession(this.id, changes, options);
   }
 
-  /** End the running turn and keep the session. */
-  cancel(options: CallOptions = {}): Promise<void> {
+  /** End the running turn, or only the one with `turnId`, and keep the session. */
+  cancel(options: { turnId?: string } & CallOptions = {}): Promise<void> {
     return this.#client.cancelSession(this.id, options);
   }
 

@@ -17,7 +17,7 @@ import type { ErrorEntry, Transcript } from "./entries.js";
 import { AnswerNeeded, Conflict, DaemonUnreachable, NotFound, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
 import type { Event, ItemDelta, PermissionRequested, QuestionRequested, StopReason, Usage } from "./events.js";
 import type { CallOptions, Http } from "./http.js";
-import type { EventPage, PermissionList, QuestionList, SentMessage } from "./operations.js";
+import type { PermissionList, QuestionList, SentMessage } from "./operations.js";
 import { Reading } from "./reading.js";
 import { endsTurn, followSession } from "./stream.js";
 import { type Toolbox, type ToolCallList, toolRequestIn } from "./tools.js";
@@ -126,24 +126,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
   async cancel(options: CallOptions = {}): Promise<void> {
     const { turnId } = await this.sent;
     if (this.#isOver) return;
-    const path = { session_id: this.#sessionId };
-    if (!this.#isStarted) {
-      const withdrawn = this.#http.done("sessions.withdraw", { path: { ...path, turn_id: turnId }, ...options });
-      if (await withdrawn.then(() => true, isNotThere)) return;
-    }
-    // The session may be running another turn by now.
-    if (!(await this.#hasEnded(turnId, options))) await this.#http.done("sessions.cancel", { path, ...options });
-  }
-
-  async #hasEnded(turnId: string, options: CallOptions): Promise<boolean> {
-    for (let offset = this.#offset, more = true; more;) {
-      const call = { path: { session_id: this.#sessionId }, query: { offset, limit: 1000 }, ...options };
-      const page = await this.#http.json<EventPage>("sessions.events", call);
-      if (page.events.some((event) => endsTurn(event, turnId))) return true;
-      offset = page.events.at(-1)?.sequence ?? offset;
-      more = page.hasMore;
-    }
-    return false;
+    const call = { path: { session_id: this.#sessionId }, query: { turnId }, ...options };
+    await this.#http.done("sessions.cancel", call);
   }
 
   async #collect(): Promise<TurnResult> {
@@ -324,11 +308,6 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
 /** A piece of the agent's answer. Thinking has a visibility, and is not part of it. */
 function isAnswer({ kind, role, visibility }: ItemDelta): boolean {
   return kind === "message" && role === "assistant" && visibility === undefined;
-}
-
-function isNotThere(error: unknown): false {
-  if (error instanceof NotFound) return false;
-  throw error;
 }
 
 function needOf(request: Request, milliseconds: number): string {

@@ -186,9 +186,10 @@ COMMANDS: tuple[Command, ...] = (
         'sandbox-agent sessions send-message demo "hello"\ngit diff | sandbox-agent sessions send-message demo --attach screenshot.png',
     ),
     Command(
-        'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'Cancel the running turn. The next queued message then starts.', '', 'nothing', '',
+        'sessions', 'cancel', (), 'POST', '/v1/sessions/{session_id}/cancel', 'Cancel the running turn. The next queued message then starts.', 'Name the turn if the session has a queue: otherwise, if the turn ends just before your request arrives, you cancel the\nnext one.', 'nothing', '',
         (
             Argument('session_id', 'string', 'path', 'session_id', "The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -", required=True),
+            Argument('turn_id', 'string', 'query', 'turnId', 'Cancel only this turn, or withdraw it if it is queued; without effect if it is over.'),
         ),
         '',
     ),

@@ -217,18 +217,8 @@ class Turn:
         """Cancel this turn only: if it is still queued, withdraw it."""
         # A separate connection, because the other one may be in use.
         with contextlib.suppress(CommandFailed), Remote(self._remote.address) as remote:
-            if not self._started and self._withdraw(remote):
-                return
-            remote.post(session_path(self._session_id, "cancel"), {})
-
-    def _withdraw(self, remote: Remote) -> bool:
-        try:
-            remote.send(call("DELETE", session_path(self._session_id, "queue", self._turn_id)))
-        except ProblemAnswered as problem:
-            if problem.status != 404:
-                raise
-            return False  # it has started
-        return True
+            path = session_path(self._session_id, "cancel")
+            remote.send(call("POST", path, query={"turnId": self._turn_id}))
 
 
 def say_later(text: str, then: Callable[[], None]) -> None:

@@ -192,6 +192,16 @@ class QueuedTurn(Struct, frozen=True, rename="camel"):
     turn_id: Annotated[str, Meta(description="Turn of the queued message.")]
 
 
+class CancelTurn(Struct, frozen=True, rename="camel"):
+    session_id: SessionId
+    turn_id: Annotated[
+        str | None,
+        Meta(
+            description="Cancel only this turn, or withdraw it if it is queued; without effect if it is over."
+        ),
+    ] = None
+
+
 CREATE_ERRORS: tuple[type[SandboxAgentError], ...] = (
     InvalidRequest,
     UnsupportedAgent,
@@ -458,9 +468,13 @@ def _attachment(given: Attachment, path: Path) -> Attachment:
     name="sessions.cancel",
     body="none",
 )
-async def cancel(daemon: Daemon, request: OneSession) -> None:
-    """Cancel the running turn. The next queued message then starts."""
-    await daemon.sessions.ask(request.session_id, Cancel)
+async def cancel(daemon: Daemon, request: CancelTurn) -> None:
+    """Cancel the running turn. The next queued message then starts.
+
+    Name the turn if the session has a queue: otherwise, if the turn ends just before your request arrives, you cancel the
+    next one.
+    """
+    await daemon.sessions.ask(request.session_id, lambda id: Cancel(id, request.turn_id))
 
 
 @operation(

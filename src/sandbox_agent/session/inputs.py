@@ -40,6 +40,8 @@ class Withdraw(Struct, frozen=True):
 
 class Cancel(Struct, frozen=True):
     id: int
+    turn: str | None = None
+    """Only this turn; if it is None, whichever runs."""
 
 
 class Decide(Struct, frozen=True):

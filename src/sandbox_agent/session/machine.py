@@ -177,7 +177,11 @@ def _is_noted(core: Core, input: Input) -> bool:
     """Handled while an offer is open: a cancel of the turn being written, and the patience timer, which must not wait for a slow disk."""
     if isinstance(input, Timer):
         return input.kind == "patience"
-    return isinstance(input, Cancel) and isinstance(core.phase, Handing)
+    return (
+        isinstance(input, Cancel)
+        and isinstance(core.phase, Handing)
+        and input.turn in (None, core.phase.turn)
+    )
 
 
 def _committed(core: Core, news: Committed) -> None:

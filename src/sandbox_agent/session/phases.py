@@ -145,3 +145,10 @@ ALLOWED: dict[type[Phase], tuple[type[Phase], ...]] = {
 """The phases that may follow each phase. A refused offer always returns to the phase before it."""
 
 WITH_TURN = (Handing, Reopening, Running, Cancelling)
+
+
+def current_turn(phase: Phase) -> str | None:
+    """The turn that runs or is about to."""
+    if isinstance(phase, Starting):
+        return phase.head.turn_id
+    return phase.turn if isinstance(phase, WITH_TURN) else None

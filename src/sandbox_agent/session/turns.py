@@ -8,7 +8,7 @@ from ..store.base import QueuedMessage
 from . import admission, life, requests
 from .core import NO_CALLER, Core
 from .effects import Arm, Disarm, GivePrompt, Interrupt, Load
-from .inputs import Broken, Cancel, DeliveryFailed, Loaded, OutputReady, Steered, Timer
+from .inputs import Broken, Cancel, DeliveryFailed, Loaded, OutputReady, Steered, Timer, Withdraw
 from .phases import (
     WITH_TURN,
     Cancelling,
@@ -23,6 +23,7 @@ from .phases import (
     Resting,
     Running,
     Starting,
+    current_turn,
 )
 
 # -- beginning ----------------------------------------------------------------------------------
@@ -133,7 +134,10 @@ def _began(core: Core, turn: str) -> None:
     """The agent began a turn by itself. A message that was about to start stays in the queue."""
     if isinstance(core.phase, Idle | Starting):
         core.enter(Running(turn))
-        if core.cancels:  # they came when the message was about to start, and may not wait for this turn
+        # Cancels came when the message was about to start: those of its turn are handled again, and the others may not wait for this turn.
+        core.inbox.extend(cancel for cancel in core.cancels if cancel.turn is not None)
+        core.cancels = tuple(cancel for cancel in core.cancels if cancel.turn is None)
+        if core.cancels:
             cancel_turn(core)
 
 
@@ -181,7 +185,11 @@ def steered(core: Core, input: Steered) -> None:
 
 
 def cancel(core: Core, command: Cancel) -> None:
-    if not isinstance(core.phase, (Starting, *WITH_TURN)):
+    current = current_turn(core.phase)
+    if command.turn is not None and command.turn != current:
+        _cancel_other(core, command.id, command.turn)
+        return
+    if current is None:
         core.answer(command.id)
         return
     core.cancels = (*core.cancels, command)
@@ -190,6 +198,14 @@ def cancel(core: Core, command: Cancel) -> None:
             _cancel_start(core, message)
         case Reopening() | Running():
             cancel_turn(core)
+
+
+def _cancel_other(core: Core, command: int, turn: str) -> None:
+    """Cancel a turn that does not run: it is still in the queue, or it is over."""
+    if any(head.turn_id == turn for head in core.queue):
+        admission.withdraw(core, Withdraw(command, turn))
+    else:
+        core.answer(command)
 
 
 def _cancel_start(core: Core, message: QueuedMessage) -> None:
@@ -213,7 +229,7 @@ def refuse_cancels(core: Core, problem: SandboxAgentError) -> None:
     """Answer all cancels with this problem. They still count."""
     for cancel in core.cancels:
         core.refuse(cancel.id, problem)
-    core.cancels = tuple(Cancel(NO_CALLER) for _ in core.cancels)
+    core.cancels = tuple(Cancel(NO_CALLER, cancel.turn) for cancel in core.cancels)
 
 
 def cancel_turn(core: Core) -> None:

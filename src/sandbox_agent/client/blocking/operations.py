@@ -464,14 +464,20 @@ class Sessions(Guard):
             SentMessage,
         )
 
-    def cancel(self, session_id: str) -> None:
+    def cancel(self, session_id: str, *, turn_id: str | None = None) -> None:
         """Cancel the running turn. The next queued message then starts.
 
+        Name the turn if the session has a queue: otherwise, if the turn ends just before your request
+        arrives, you cancel the next one.
+
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
+        - `turn_id`: Cancel only this turn, or withdraw it if it is queued; without effect if it is over.
 
         Raises `SessionNotFound`, `Unavailable`.
         """
-        self._client.send(call("POST", f"/v1/sessions/{segment(session_id)}/cancel"))
+        self._client.send(
+            call("POST", f"/v1/sessions/{segment(session_id)}/cancel", query={"turnId": turn_id})
+        )
 
     def terminate(self, session_id: str) -> None:
         """End the session and all its processes.

@@ -322,12 +322,17 @@ class SessionOperations(Guard):
             client_id=client_id,
         )
 
-    def cancel(self) -> None:
+    def cancel(self, *, turn_id: str | None = None) -> None:
         """Cancel the running turn. The next queued message then starts.
+
+        Name the turn if the session has a queue: otherwise, if the turn ends just before your request
+        arrives, you cancel the next one.
+
+        - `turn_id`: Cancel only this turn, or withdraw it if it is queued; without effect if it is over.
 
         Raises `SessionNotFound`, `Unavailable`.
         """
-        self.client.sessions.cancel(self.id)
+        self.client.sessions.cancel(self.id, turn_id=turn_id)
 
     def terminate(self) -> None:
         """End the session and all its processes.

@@ -88,13 +88,8 @@ class Door:
     async def _cancel_response(self, request: DoorRequest, gone: Gone, id: str) -> DoorAnswer:
         begun, queued_at = await self._find(id)
         response = await reading.read_now(self._operations, begun, queued_at)
-        if response.status == "queued":
-            try:
-                await self._operations.withdraw(*begun.name)
-            except NotFound:  # it has just started
-                await self._operations.cancel(begun.name.session_id)
-        elif response.status == "in_progress":
-            await self._operations.cancel(begun.name.session_id)
+        if response.status in ("queued", "in_progress"):
+            await self._operations.cancel(*begun.name)
         return _json(await reading.read_to_end(self._operations, begun, gone))
 
     async def _find(self, id: str) -> tuple[Begun, int]:

@@ -75,8 +75,8 @@ class Operations:
     async def suspend(self, session_id: str) -> None:
         await self._call("sessions.suspend", session_id=session_id)
 
-    async def cancel(self, session_id: str) -> None:
-        await self._call("sessions.cancel", session_id=session_id)
+    async def cancel(self, session_id: str, turn_id: str) -> None:
+        await self._call("sessions.cancel", session_id=session_id, turn_id=turn_id)
 
     # -- messages -----------------------------------------------------------------------------
 
