@@ -10,23 +10,20 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import npm_packages
 from tests.daemons import Daemon, running
-from tests.npm_packages import build_sdk
+from tests.npm_packages import ROOT, SDK, SECONDS
 
 import sandbox_agent
 from sandbox_agent.errors import ERRORS
 from sandbox_agent.ops import OPERATIONS
 
-ROOT = Path(__file__).parents[2]
-SDK = ROOT / "sdks" / "typescript"
 SUITES = sorted(path.name.removesuffix(".test.ts") for path in (SDK / "test").glob("*.test.ts"))
-SECONDS = 280
 pytestmark = pytest.mark.timeout(SECONDS + 20)  # a busy machine compiles slowly
 
 
@@ -39,29 +36,17 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> str:
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    build_sdk(tmp_path_factory)
+    npm_packages.build_sdk(tmp_path_factory)
     return found
 
 
 def run(*command: str, cwd: Path = SDK, **variables: str) -> str:
     """What a command prints; it must succeed."""
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        # Node has a WebSocket since version 20, and without this flag since 22.
-        env={
-            **os.environ,
-            "SANDBOX_AGENT_PYTHON": sys.executable,
-            "NODE_OPTIONS": "--experimental-websocket",
-            **variables,
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
+    # Node has a WebSocket since version 20, and without this flag since 22.
+    websocket = {"NODE_OPTIONS": "--experimental-websocket"}
+    return npm_packages.run(
+        *command, folder=cwd, env={"SANDBOX_AGENT_PYTHON": sys.executable, **websocket, **variables}
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def evaluated(node: str, expression: str) -> Any:
