@@ -450,6 +450,7 @@ def test_cancelling_a_turn_by_its_id_leaves_the_others_alone(client: Client) -> 
         running = client.send(session, "slow 60")
         waiting = client.send(session, "never")
         reader.until(lambda event: event["type"] == "turn.started" and event["data"]["turn_id"] == running)
+        assert refusal(client.post(f"{cancel}?turnId=")) == (400, "invalid_request")
         for turn in (over, waiting, "turn_unknown"):
             assert client.post(f"{cancel}?turnId={turn}").status_code == 204
         assert done(client.get(f"/v1/sessions/{session}"))["state"] == "running"

@@ -5215,6 +5215,15 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description `invalid_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `session_not_found` */
             404: {
                 headers: {

@@ -195,7 +195,7 @@ class QueuedTurn(Struct, frozen=True, rename="camel"):
 class CancelTurn(Struct, frozen=True, rename="camel"):
     session_id: SessionId
     turn_id: Annotated[
-        str | None,
+        Annotated[str, Meta(min_length=1)] | None,
         Meta(
             description="Cancel only this turn, or withdraw it if it is queued; without effect if it is over."
         ),
@@ -463,6 +463,7 @@ def _attachment(given: Attachment, path: Path) -> Attachment:
 @operation(
     "POST",
     "/v1/sessions/{session_id}/cancel",
+    InvalidRequest,
     SessionNotFound,
     Unavailable,
     name="sessions.cancel",

@@ -332,7 +332,7 @@ class AsyncSessionOperations(AsyncGuard):
 
         - `turn_id`: Cancel only this turn, or withdraw it if it is queued; without effect if it is over.
 
-        Raises `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `SessionNotFound`, `Unavailable`.
         """
         await self.client.sessions.cancel(self.id, turn_id=turn_id)
 

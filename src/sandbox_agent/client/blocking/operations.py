@@ -473,7 +473,7 @@ class Sessions(Guard):
         - `session_id`: The session's id: 1 to 128 of A-Z a-z 0-9 . _ : -
         - `turn_id`: Cancel only this turn, or withdraw it if it is queued; without effect if it is over.
 
-        Raises `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `SessionNotFound`, `Unavailable`.
         """
         self._client.send(
             call("POST", f"/v1/sessions/{segment(session_id)}/cancel", query={"turnId": turn_id})

@@ -330,7 +330,7 @@ class SessionOperations(Guard):
 
         - `turn_id`: Cancel only this turn, or withdraw it if it is queued; without effect if it is over.
 
-        Raises `SessionNotFound`, `Unavailable`.
+        Raises `InvalidRequest`, `SessionNotFound`, `Unavailable`.
         """
         self.client.sessions.cancel(self.id, turn_id=turn_id)
 
