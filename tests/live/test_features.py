@@ -154,11 +154,12 @@ def test_compacts_when_it_is_asked_to(live: Live) -> None:
 @feature("queue")
 def test_runs_queued_messages_in_order(live: Live) -> None:
     session = live.session()
-    first = live.begin(session, 30)
+    first = live.begin(session, 400)
     prompts = [live.echo("Say one."), live.echo("Say two."), live.echo("Say three.")]
     turns = [session.send(prompt) for prompt in prompts]
     waiting = session.call("GET", "/queue")["messages"]
     assert [message["turnId"] for message in waiting] == turns
+    session.call("POST", f"/cancel?turnId={first}")
     assert [session.finish(turn).prompt for turn in turns] == prompts
     started = [event.data.turn_id for event in session.events if isinstance(event.data, TurnStarted)]
     assert started == [first, *turns]
