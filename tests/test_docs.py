@@ -15,6 +15,7 @@ import sandbox_agent
 from sandbox_agent.agents import AGENTS, TRANSLATORS
 from sandbox_agent.config import Config
 from sandbox_agent.errors import ERRORS
+from sandbox_agent.openapi import document
 from sandbox_agent.ops import OPERATIONS
 from sandbox_agent.schema.events import EVENT_TYPES
 
@@ -38,6 +39,18 @@ def test_everything_has_a_heading() -> None:
     assert sections("http-api") == OPERATIONS.keys()
     assert sections("events") >= EVENT_TYPES.keys()
     assert {f"agents/{name}" for name in AGENTS} <= PAGES.keys()
+
+
+def test_the_reference_says_where_to_send_each_field() -> None:
+    text = PAGES["http-api"].read_text()
+    missing = []
+    for operation in OPERATIONS.values():
+        section = text.partition(f'<Accordion title="{operation.name}"')[2].partition("</Accordion>")[0]
+        described = document()["paths"][operation.path][operation.method.lower()]
+        for parameter in described["parameters"]:
+            if not re.search(rf"^- `{parameter['name']}` \({parameter['in']}\b", section, re.MULTILINE):
+                missing.append((operation.name, parameter["name"]))
+    assert missing == []
 
 
 def test_every_operation_is_in_the_reference_of_both_sdks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 from sandbox_agent.config import PREFIX, Config
 from sandbox_agent.errors import ERRORS, URN, SandboxAgentError
@@ -13,12 +14,16 @@ from sandbox_agent.ops.groups import GROUPS
 
 from .mdx import anchor, folded, page, prose
 
+CONTENT = {"content": "the body", "content_type": "`Content-Type` (header)"}
+"""The fields of a request whose body is not JSON."""
+
 
 def http_api() -> str:
     head = (
         "Each operation is an HTTP route, a [command](/cli) (`sandbox-agent GROUP VERB`), a method of the SDKs and an "
         "entry in [`openapi.json`](/openapi.json). A running daemon serves this list at `/docs` and `/openapi.json`. "
-        "Fields may be spelled `agentMode` or `agent_mode`. Problems are explained under [Errors](/errors).\n"
+        "Fields are members of the JSON body unless they are marked otherwise, and may be spelled `agentMode` or "
+        "`agent_mode`. Problems are explained under [Errors](/errors).\n"
     )
     sections = [head]
     for group, about in GROUPS.items():
@@ -31,7 +36,7 @@ def http_api() -> str:
 
 def _operation(operation: Operation) -> str:
     fields = [
-        f"- `{field.encode_name}`: {prose(description(field.type))}".removesuffix(": ")
+        f"- {_named(operation, field)}: {prose(description(field.type))}".removesuffix(": ")
         for field in msgspec.structs.fields(operation.request)
     ]
     problems = ", ".join(f"[`{error.type}`](/errors#{error.type})" for error in operation.errors)
@@ -44,6 +49,21 @@ def _operation(operation: Operation) -> str:
         "\n".join(fields),
         f"Problems: {problems}." if problems else "",
     )
+
+
+def _named(operation: Operation, field: FieldInfo) -> str:
+    """A field's name over HTTP, and where to send it."""
+    if field.name in operation.path_fields:
+        return f"`{field.name}` (path)"
+    if field.name in operation.headers:
+        return f"`{operation.headers[field.name]}` (header)"
+    if operation.takes_bytes and field.name in CONTENT:
+        return CONTENT[field.name]
+    notes = [
+        *(["query"] if field.name in operation.query_fields else []),
+        *(["required"] if field.required else []),
+    ]
+    return f"`{field.encode_name}`" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def errors() -> str:
