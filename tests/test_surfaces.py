@@ -162,6 +162,14 @@ def test_openapi_knows_every_field_answer_and_error(operation: Operation) -> Non
     )
 
 
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_openapi_says_which_parameters_are_required(operation: Operation) -> None:
+    parameters = document()["paths"][operation.path][operation.method.lower()]["parameters"]
+    fields = {field.encode_name: field.required for field in msgspec.structs.fields(operation.request)}
+    in_query = {entry["name"]: entry["required"] for entry in parameters if entry["in"] == "query"}
+    assert in_query == {name: fields[name] for name in in_query}
+
+
 def test_openapi_describes_every_type_of_event() -> None:
     schemas = document()["components"]["schemas"]
     kinds = {schemas[each["$ref"].rpartition("/")[2]]["title"] for each in schemas["Event"]["anyOf"]}

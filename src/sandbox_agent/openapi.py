@@ -179,7 +179,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             continue
         schema = msgspec.json.schema(field.type)
         schema.pop("$defs", None)
-        parameter = {"name": name, "in": place, "required": place == "path", "schema": schema}
+        parameter = {"name": name, "in": place, "required": field.required, "schema": schema}
         if description := schema.pop("description", None):
             parameter["description"] = description
         parameters.append(parameter)

@@ -6500,11 +6500,11 @@ export interface operations {
     };
     "config.get_mcp": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the MCP server. */
-                mcpName?: string;
+                mcpName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -6563,11 +6563,11 @@ export interface operations {
     };
     "config.set_mcp": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the MCP server. */
-                mcpName?: string;
+                mcpName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -6637,11 +6637,11 @@ export interface operations {
     };
     "config.delete_mcp": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the MCP server. */
-                mcpName?: string;
+                mcpName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -6698,11 +6698,11 @@ export interface operations {
     };
     "config.get_skills": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the entry. */
-                skillName?: string;
+                skillName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -6761,11 +6761,11 @@ export interface operations {
     };
     "config.set_skills": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the entry. */
-                skillName?: string;
+                skillName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -6835,11 +6835,11 @@ export interface operations {
     };
     "config.delete_skills": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path of the directory. */
-                directory?: string;
+                directory: string;
                 /** @description Name of the entry. */
-                skillName?: string;
+                skillName: string;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
                 node?: string | null;
             };
@@ -7212,15 +7212,15 @@ export interface operations {
     };
     "desktop.region": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Pixels from the left edge. */
-                x?: number;
+                x: number;
                 /** @description Pixels from the top edge. */
-                y?: number;
+                y: number;
                 /** @description Width in pixels. */
-                width?: number;
+                width: number;
                 /** @description Height in pixels. */
-                height?: number;
+                height: number;
                 /** @description Format of the picture (default: png). */
                 format?: ("jpeg" | "png" | "webp") | null;
                 /** @description Quality of jpeg and webp (default 85). */
@@ -9676,9 +9676,9 @@ export interface operations {
     };
     "fs.stat": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
-                path?: string;
+                path: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
@@ -9757,9 +9757,9 @@ export interface operations {
     };
     "fs.read": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
-                path?: string;
+                path: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
@@ -9870,9 +9870,9 @@ export interface operations {
     };
     "fs.write": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
-                path?: string;
+                path: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
@@ -10237,9 +10237,9 @@ export interface operations {
     };
     "fs.delete": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
-                path?: string;
+                path: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
                 /** @description Also delete a directory that is not empty. */
@@ -10320,9 +10320,9 @@ export interface operations {
     };
     "fs.mkdir": {
         parameters: {
-            query?: {
+            query: {
                 /** @description Absolute path, or relative to the session's directory (without a session: to the daemon user's home). */
-                path?: string;
+                path: string;
                 /** @description Session whose directory relative paths start from. */
                 sessionId?: string | null;
                 /** @description Node that the request is meant for; other nodes refuse it (default: any). */
