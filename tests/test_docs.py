@@ -42,15 +42,19 @@ def test_everything_has_a_heading() -> None:
 
 
 def test_the_reference_says_where_to_send_each_field() -> None:
-    text = PAGES["http-api"].read_text()
-    missing = []
-    for operation in OPERATIONS.values():
-        section = text.partition(f'<Accordion title="{operation.name}"')[2].partition("</Accordion>")[0]
-        described = document()["paths"][operation.path][operation.method.lower()]
-        for parameter in described["parameters"]:
-            if not re.search(rf"^- `{parameter['name']}` \({parameter['in']}\b", section, re.MULTILINE):
-                missing.append((operation.name, parameter["name"]))
+    text, paths = PAGES["http-api"].read_text(), document()["paths"]
+    missing = [
+        (operation.name, parameter["name"])
+        for operation in OPERATIONS.values()
+        for parameter in paths[operation.path][operation.method.lower()]["parameters"]
+        if f"\n- `{parameter['name']}` ({parameter['in']}"
+        not in text.partition(f'<Accordion title="{operation.name}"')[2].partition("</Accordion>")[0]
+    ]
     assert missing == []
+
+
+def test_the_reference_explains_each_field() -> None:
+    assert re.findall(r"^- `.+`(?: \(.+\))?$", PAGES["http-api"].read_text(), re.MULTILINE) == []
 
 
 def test_every_operation_is_in_the_reference_of_both_sdks() -> None:

@@ -136,7 +136,7 @@ class Config(Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     no_processes: Annotated[
-        bool, Meta(description="Disable the operations for processes and terminals; agents still run.")
+        bool, Meta(description="Disable processes, terminals and the desktop; agents still run.")
     ] = False
     no_install: Annotated[
         bool, Meta(description="Never download agents: a session with a missing agent is refused.")

@@ -84,7 +84,7 @@ class UnsupportedAgent(SandboxAgentError):
 
 
 class ModeNotSupported(SandboxAgentError):
-    """The agent does not have this mode or permission mode, or the daemon was started with `--no-bypass`."""
+    """The agent does not have this mode or permission mode. `GET /v1/agents/{agent}/modes` lists its modes."""
 
     type, status, title = "mode_not_supported", 400, "Mode not supported"
 
@@ -97,7 +97,7 @@ class TokenInvalid(SandboxAgentError):
 
 class PermissionDenied(SandboxAgentError):
     """The daemon's settings do not allow this: a page from another site (`--cors-allow-origin`), a path outside the roots
-    (`--fs-root`), or something switched off with `--no-install` or `--no-processes`.
+    (`--fs-root`), or something disabled with `--no-bypass`, `--no-install` or `--no-processes`.
     """
 
     type, status, title = "permission_denied", 403, "Permission denied"

@@ -3158,15 +3158,30 @@ export interface components {
         };
         /** UpdateSessionBody */
         UpdateSessionBody: {
-            /** @default null */
+            /**
+             * @description Title to display.
+             * @default null
+             */
             title?: string | null;
-            /** @default null */
+            /**
+             * @description Model to use.
+             * @default null
+             */
             model?: string | null;
-            /** @default null */
+            /**
+             * @description Variant of the model, e.g. its reasoning effort.
+             * @default null
+             */
             variant?: string | null;
-            /** @default null */
+            /**
+             * @description Mode of the agent: `build`, `plan`, or another mode it reports.
+             * @default null
+             */
             agentMode?: string | null;
-            /** @default null */
+            /**
+             * @description When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-only.
+             * @default null
+             */
             permissionMode?: ("acceptEdits" | "bypass" | "default" | "plan") | null;
             /**
              * @description Replaces the session's rules.
@@ -3596,6 +3611,7 @@ export interface components {
              */
             directory?: string | null;
             /**
+             * @description When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-only.
              * @default default
              * @enum {unknown}
              */

@@ -28,7 +28,7 @@ from ..schema.policy import (
     RuleList,
 )
 from .operation import operation
-from .sessions import Name, OneSession
+from .sessions import WHEN_IT_ASKS, Name, OneSession
 
 
 class TestPolicy(Struct, frozen=True, rename="camel", kw_only=True):
@@ -42,7 +42,7 @@ class TestPolicy(Struct, frozen=True, rename="camel", kw_only=True):
     directory: Annotated[
         str | None, Meta(description="Directory of the session (default: the daemon's).")
     ] = None
-    permission_mode: PermissionMode = "default"
+    permission_mode: Annotated[PermissionMode, Meta(description=WHEN_IT_ASKS)] = "default"
     policy: Annotated[
         tuple[PolicyRule, ...],
         Meta(max_length=MAX_RULES, description="Rules of the session, after the operator's."),

@@ -56,6 +56,10 @@ SessionId = Annotated[
     ),
 ]
 Name = Annotated[str, Meta(max_length=256)]
+WHEN_IT_ASKS = (
+    "When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for plain edits inside the "
+    "directory; with `bypass`, never. `plan` is read-only."
+)
 Fresh = Annotated[bool, Meta(description="Start a new conversation if the agent no longer has this one.")]
 IdempotencyKey = Annotated[
     Annotated[str, Meta(min_length=1, max_length=255)] | None,
@@ -71,10 +75,7 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
     ] = None
     permission_mode: Annotated[
         PermissionMode,
-        Meta(
-            description="When the agent asks: with `default`, before it writes or runs anything; with `acceptEdits`, not for "
-            "plain edits inside the directory; with `bypass`, never. `plan` is read-only."
-        ),
+        Meta(description=WHEN_IT_ASKS),
     ] = "default"
     model: Annotated[Name | None, Meta(description="Model to use.")] = None
     variant: Annotated[Name | None, Meta(description="Variant of the model, e.g. its reasoning effort.")] = (
@@ -147,11 +148,15 @@ class ReadQueue(Struct, frozen=True, rename="camel"):
 
 class UpdateSession(Struct, frozen=True, rename="camel"):
     session_id: SessionId
-    title: Name | None = None
-    model: Name | None = None
-    variant: Name | None = None
-    agent_mode: Name | None = None
-    permission_mode: PermissionMode | None = None
+    title: Annotated[Name | None, Meta(description="Title to display.")] = None
+    model: Annotated[Name | None, Meta(description="Model to use.")] = None
+    variant: Annotated[Name | None, Meta(description="Variant of the model, e.g. its reasoning effort.")] = (
+        None
+    )
+    agent_mode: Annotated[
+        Name | None, Meta(description="Mode of the agent: `build`, `plan`, or another mode it reports.")
+    ] = None
+    permission_mode: Annotated[PermissionMode | None, Meta(description=WHEN_IT_ASKS)] = None
     policy: Annotated[
         Annotated[tuple[PolicyRule, ...], Meta(max_length=MAX_RULES)] | None,
         Meta(description="Replaces the session's rules."),

@@ -384,7 +384,7 @@ class Sessions(Guard):
         - `title`: Title to display.
         - `model`: Model to use.
         - `variant`: Variant of the model, e.g. its reasoning effort.
-        - `agent_mode`: Mode of the agent: `build` (default), `plan`, or another mode it reports.
+        - `agent_mode`: Mode of the agent: `build`, `plan`, or another mode it reports.
         - `permission_mode`: When the agent asks: with `default`, before it writes or runs anything; with
           `acceptEdits`, not for plain edits inside the directory; with `bypass`, never. `plan` is read-
           only.
