@@ -574,7 +574,7 @@ def test_a_plan_is_a_question_to_approve_or_reject(
     scribe = in_turn()
     scribe.plan("p", "1. think")
     scribe.answer("p", answers, "client", "go on")
-    choices = (Choice("approve", "Go on with this plan"), Choice("reject", "Keep planning"))
+    choices = (Choice("approve", "Carry out this plan"), Choice("reject", "Keep planning"))
     questions = (AskedQuestion("1. think", "Plan", choices),)
     options = ("approve", "reject")
     resolved = QuestionMetadata(questions, answers, "client", "go on", plan=True)

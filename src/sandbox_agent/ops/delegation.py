@@ -1,7 +1,8 @@
 """Work that the agent of one session gives to another session, which it starts.
 
-Such a session is below its caller. It has at most the caller's permission mode, rules, rest of limits and directory, also after
-any of them has changed, and it is at most three levels below the session of a client. Its caller may use it; no other agent may.
+Such a session is below its caller. It may do no more than the caller's permission mode, rules, remaining limits and directory
+allow, even after any of them has changed, and it is at most three levels below the session of a client. Its caller may use it; no
+other agent may.
 """
 
 from __future__ import annotations

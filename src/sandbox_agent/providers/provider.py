@@ -85,7 +85,7 @@ class Provider(Protocol):
         """How to talk to a sandbox that is running. If it has ended, the error says why, as far as that is known."""
 
     async def list(self) -> list[Sandbox]:
-        """Every sandbox, also those that are stopped or dead, by name."""
+        """Every sandbox, including those that are stopped or dead, by name."""
 
     async def close(self) -> None:
         """Release connections. Sandboxes keep running, and the provider can be used again."""

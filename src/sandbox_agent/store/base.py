@@ -6,7 +6,7 @@ The contract, tested by `sandbox_agent.testing.store_contract`:
 - A change for a missing session does nothing: the session was deleted while the change was queued.
 - Events are append-only. A session's sequences ascend; the store does not check them.
 - The store assigns positions. Within a write, events and updates (`Announce`, `Bury`) are numbered without gaps in the order of the
-  changes, also those of a missing session. Later writes have higher positions; between two writes there may be gaps.
+  changes, including those of a missing session. Later writes have higher positions; between two writes there may be gaps.
 - Reading never blocks writing, and may happen from several threads at once. `write` is called by one thread at a time.
 - Bodies and raw payloads are returned byte for byte.
 - If written data is missing because another program removed the files, reads raise `StoreGone` and never return an empty result.

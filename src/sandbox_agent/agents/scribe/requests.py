@@ -96,7 +96,7 @@ class Requests:
 
     def plan(self, key: str, plan: str, *, call: str | None = None) -> None:
         """The agent asks for approval of a plan: a question whose answers are `approve` and `reject`."""
-        choices = (Choice("approve", "Go on with this plan"), Choice("reject", "Keep planning"))
+        choices = (Choice("approve", "Carry out this plan"), Choice("reject", "Keep planning"))
         metadata = QuestionMetadata(
             (AskedQuestion(plan, "Plan", choices),), call_id=self._calls.call_id_of(call), plan=True
         )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from ...schema.events import PermissionResolved, QuestionResolved
 
-NOBODY_TO_ASK = (
-    "The client of this API cannot answer requests. Go on without it, or say what you would have done."
-)
+NOBODY_TO_ASK = "The client of this API cannot answer requests. Continue without an answer, or say what you would have done."
 """For the agent."""
 HOW_TO_ALLOW = "allow it with a rule, or choose a permission mode with the header `x-permission-mode`"
 

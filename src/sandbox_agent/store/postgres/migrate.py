@@ -119,7 +119,7 @@ def _held_lock(connection: Connection) -> Iterator[None]:
 
 
 def _try_lock(connection: Connection, function: str) -> None:
-    # Not a lock that waits: building an index concurrently waits for every transaction, also for one that waits for the lock.
+    # Not a lock that waits: building an index concurrently waits for every transaction, even for one that waits for the lock.
     if connection.execute(f"SELECT {function}({_MIGRATE_LOCK})").fetchone() != (True,):
         raise _Busy
 
