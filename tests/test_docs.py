@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from tools.site.mdx import slug
 
 import sandbox_agent
 from sandbox_agent.agents import AGENTS, TRANSLATORS
+from sandbox_agent.cli import command_line
 from sandbox_agent.config import Config
 from sandbox_agent.errors import ERRORS
 from sandbox_agent.openapi import document
@@ -136,10 +140,12 @@ def test_links_between_pages_lead_somewhere(name: str) -> None:
     assert [target for target in links(page.read_text()) if leads_nowhere(page, target)] == []
 
 
-def test_links_of_the_readme_and_the_changelog_lead_somewhere() -> None:
+def test_links_of_other_documents_lead_somewhere() -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("sdks/*/README.md"), *ROOT.glob("examples/**/README.md")]
     broken = [
-        f"{page.name}: {target}"
-        for page in (ROOT / "README.md", ROOT / "CHANGELOG.md")
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in documents
+        if "node_modules" not in page.parts
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
         if "://" not in target and not (page.parent / target).exists()
     ]
@@ -165,6 +171,30 @@ def test_every_page_that_the_code_names_exists() -> None:
 
 def test_every_test_that_a_page_names_exists() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    named = {name for page in PAGES.values() for name in re.findall(r"`(test_\w+)`", page.read_text())}
+    named = {
+        name
+        for page in PAGES.values()
+        for name in re.findall(r"`(?:[\w/]+\.py::)?(test_\w+)`", page.read_text())
+    }
     assert named
     assert {name for name in named if f"def {name}(" not in tests} == set()
+
+
+def commands_in(text: str) -> Iterator[list[str]]:
+    """The commands in blocks that no test runs, each up to the next command of its line."""
+    for block in re.findall(r"^ *```console.*?\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL):
+        for line in re.findall(r"^ *\$ (.+)$", block.replace("\\\n", " "), re.MULTILINE):
+            words = shlex.shlex(line, posix=True, punctuation_chars=True)
+            words.whitespace_split = True
+            for is_control, group in itertools.groupby(words, key=lambda word: set(word) <= set("();<>|&")):
+                command = list(itertools.dropwhile(lambda word: re.match(r"\w+=", word), group))
+                if not is_control and command and Path(command[0]).name == "sandbox-agent":
+                    yield command[1:]
+
+
+def test_every_command_on_a_page_can_be_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_line, "parser", functools.cache(command_line.parser))
+    commands = [words for page in PAGES.values() for words in commands_in(page.read_text())]
+    assert len(commands) > 60
+    for words in commands:
+        assert command_line.parse(words)._handler
