@@ -305,7 +305,7 @@ def test_deltas_are_batched_until_something_urgent_arrives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Long enough not to pass between two lines on a busy machine.
-    monkeypatch.setattr("sandbox_agent.runtime.log.GATHER_SECONDS_OF_FEW", 0.5)
+    monkeypatch.setattr("sandbox_agent.runtime.log.SMALL_GROUP_GATHER_SECONDS", 0.5)
 
     async def scenario() -> None:
         store = GatedStore("a", "b")

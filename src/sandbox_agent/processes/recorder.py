@@ -34,7 +34,7 @@ READ_COST = 2 << 10
 """The minimum a read counts for: small ones take as much time as this."""
 FULL_SECONDS = 0.25
 """How long to wait for room on the disk."""
-MAX_LEFT = 1 << 20
+MAX_LEFTOVER_BYTES = 1 << 20
 """How much is still read from a pipe whose process is gone."""
 
 
@@ -190,7 +190,7 @@ class Recorder:
         source.is_finishing = True
         if source.leftover:
             self._keep(source, b"")
-        left = MAX_LEFT
+        left = MAX_LEFTOVER_BYTES
         while left > 0 and not source.has_ended:
             data, is_open = read_available(source.fd, READ_BYTES)
             if data:

@@ -34,7 +34,7 @@ TRIES = 3
 RETRY_SECONDS = 0.25
 FREEZE_SECONDS = 2.0
 """How long before the end of the lease agents are frozen. It is half of a shorter lease."""
-SEVERAL = 50
+MAX_CLOSED_AT_ONCE = 50
 """Sessions that are closed at the same time."""
 
 Found = TypeVar("Found")
@@ -241,8 +241,8 @@ class Cluster:
             left.session_id for left in abandoned if left.is_open and not self._may_continue(left.home)
         ]
         to_close += self._closing.difference(to_close)  # those that could not be closed before
-        for start in range(0, len(to_close), SEVERAL):
-            await self._close(to_close[start : start + SEVERAL])
+        for start in range(0, len(to_close), MAX_CLOSED_AT_ONCE):
+            await self._close(to_close[start : start + MAX_CLOSED_AT_ONCE])
 
     def _may_continue(self, home: str) -> bool:
         return self._takes_any or home == self.name

@@ -21,8 +21,10 @@ from .shared_log import SharedLog
 logger = logging.getLogger("sandbox_agent.courier")
 
 TAKE_SECONDS = 10.0
-LOOK_SECONDS = 0.5
-IDLE_SECONDS = 1.0
+"""How long a node has to take a command."""
+ANSWER_POLL_SECONDS = 0.5
+COMMAND_POLL_SECONDS = 1.0
+"""How often the store is asked if no notification arrives."""
 
 Found = TypeVar("Found")
 
@@ -86,7 +88,7 @@ class Courier:
         event = self._answered[id]
         while True:
             try:
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(ANSWER_POLL_SECONDS):
                     await event.wait()
             except TimeoutError:
                 pass
@@ -131,7 +133,7 @@ class Courier:
     async def _serve(self) -> None:
         while True:
             try:
-                async with asyncio.timeout(IDLE_SECONDS):
+                async with asyncio.timeout(COMMAND_POLL_SECONDS):
                     await self._commands.wait()
             except TimeoutError:
                 pass
@@ -162,7 +164,7 @@ class Courier:
             except Unavailable:
                 if time.monotonic() > deadline:
                     raise
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(ANSWER_POLL_SECONDS)
 
     async def _renew(self, id: int) -> None:
         """Some take long, such as a create that installs its agent."""

@@ -9,7 +9,7 @@ import shutil
 import time
 from pathlib import Path
 
-LOOK_SECONDS = 0.5
+LOCK_SECONDS = 0.5
 """How long to try: `lock_holder` takes the lock for a moment to see whether a daemon has it."""
 
 
@@ -53,7 +53,7 @@ class DataFolder:
 
 def _locked(descriptor: int) -> bool:
     """Lock the directory, unless another daemon holds it for longer than a client that looks who does."""
-    deadline = time.monotonic() + LOOK_SECONDS
+    deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

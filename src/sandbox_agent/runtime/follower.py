@@ -24,7 +24,7 @@ from .shared_log import SharedLog
 
 logger = logging.getLogger("sandbox_agent.follower")
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 MAX_ROWS = 200
 """Readers that are further behind read from the store by themselves."""
 
@@ -42,7 +42,7 @@ class Follower:
         self._loop = asyncio.get_running_loop()
         self._hinted: dict[str, int] = {}
         self._news = asyncio.Event()
-        self._must_look = True
+        self._must_poll = True
 
     def start(self) -> None:
         threading.Thread(target=self._listen, name="log-listener", daemon=True).start()
@@ -50,7 +50,7 @@ class Follower:
 
     def watch(self, end: End) -> None:
         """A session has its first reader here, and may have grown since it was read."""
-        self._must_look = True
+        self._must_poll = True
         self._news.set()
 
     # -- hints --------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class Follower:
             case CommandAnswered(id):
                 self.on_answer(id)
             case Missed():
-                self._must_look = True
+                self._must_poll = True
                 self._news.set()
                 self.on_commands()
 
@@ -80,24 +80,24 @@ class Follower:
     async def _follow(self) -> None:
         while True:
             try:
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await self._news.wait()
             except TimeoutError:
-                self._must_look = True
+                self._must_poll = True
             self._news.clear()
             try:
                 await self._advance()
                 self.looked_at = time.monotonic()
             except Exception as error:
-                self._must_look = True
+                self._must_poll = True
                 logger.warning("what other nodes write cannot be read: %s", error)
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def _advance(self) -> None:
         ends = {end.session_id: end for end in self._sessions.foreign_ends()}
         heads, self._hinted = self._hinted, {}
-        if self._must_look:
-            self._must_look = False
+        if self._must_poll:
+            self._must_poll = False
             folders = {session_id: end.folder for session_id, end in ends.items()}
             heads = await self._log.ask(lambda: self._store.heads(folders)) if ends else {}
             for session_id in ends.keys() - heads.keys():

@@ -17,7 +17,7 @@ from .reading import Reading
 
 MAX_PAGE_BYTES = 256 << 10
 
-OUTAGE_SECONDS = 0.5
+OUTAGE_RETRY_SECONDS = 0.5
 
 PING = b": ping\n\n"
 END = b"event: end\ndata: {}\n\n"
@@ -115,7 +115,7 @@ class Following:
             except Unavailable:
                 if not self._reading.outlasts_outages:
                     raise
-                await asyncio.sleep(OUTAGE_SECONDS)
+                await asyncio.sleep(OUTAGE_RETRY_SECONDS)
                 continue
             if self._part:
                 return False

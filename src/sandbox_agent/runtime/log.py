@@ -32,10 +32,10 @@ RETRY_SECONDS = 0.25
 # A commit and its delivery cost as much as forty deltas, so deltas are batched: 20 updates a second per stream look smooth, and twenty
 # models at full speed cost a fifth less than with 50. Floods are passed on more often, in groups that readers can take in one write.
 GATHER_SECONDS = 0.020
-GATHER_SECONDS_OF_FEW = 0.050
-FEW_BYTES = 32 << 10
+SMALL_GROUP_GATHER_SECONDS = 0.050
+SMALL_GROUP_BYTES = 32 << 10
 MAX_FIXED_PARTS = 100
-LAST = 0
+FINAL_NUMBER = 0
 """The number of the append behind all others of a dropped session. A session counts from 1."""
 
 _encode = msgspec.json.Encoder().encode
@@ -152,7 +152,7 @@ class _Waiting:
 
     def committed(self, number: int) -> None:
         # Earlier appends may be in an earlier group.
-        if number == LAST and not self.done.done():
+        if number == FINAL_NUMBER and not self.done.done():
             self.done.set_result(None)
 
     def refused(self, number: int, problem: SandboxAgentError) -> None:
@@ -163,7 +163,7 @@ class _Waiting:
             self.done.set_exception(problem)
 
     def lost(self, error: Exception) -> None:
-        self.committed(LAST)
+        self.committed(FINAL_NUMBER)
 
 
 class Log(Reading):
@@ -188,7 +188,7 @@ class Log(Reading):
         self._drained: list[Callable[[], None]] = []
         self._writing: Group | None = None
         self._parts: deque[Group] = deque()
-        self._gather = GATHER_SECONDS_OF_FEW
+        self._gather = SMALL_GROUP_GATHER_SECONDS
         self._gathered_at = 0.0
         """When deltas were last written on their own: the first one after a prompt does not wait for others."""
         self._is_next = False
@@ -248,7 +248,7 @@ class Log(Reading):
     async def written(self, end: End) -> None:
         """Wait until everything appended to the end of a dropped session is written, or never will be."""
         waiting = end.listener = _Waiting(self._loop)
-        self.append(end, Append(LAST, [], (), None, False, {}))
+        self.append(end, Append(FINAL_NUMBER, [], (), None, False, {}))
         await waiting.done
 
     def require_writable(self) -> None:
@@ -299,7 +299,9 @@ class Log(Reading):
             self._gathered_at = 0.0  # the next delta may be the first of a reply, which a user waits for
         else:
             self._gathered_at = self._loop.time()
-            self._gather = GATHER_SECONDS_OF_FEW if self._group.size < FEW_BYTES else GATHER_SECONDS
+            self._gather = (
+                SMALL_GROUP_GATHER_SECONDS if self._group.size < SMALL_GROUP_BYTES else GATHER_SECONDS
+            )
         self._writing, most = self._group, self.store.most_events
         self._group = Group() if most is None else self._writing.beyond(most)
         self._write()

@@ -24,8 +24,8 @@ def recorded(path: str) -> list[Event]:
     return [decode_event(line) for line in (RECORDINGS / path / "universal.jsonl").read_bytes().splitlines()]
 
 
-def new_transcript(events: list[Event], most: int = 1000) -> Transcript:
-    return Transcript(Facts(events[0].session_id, "/tmp/ws", "agent", "build", "default"), most)
+def new_transcript(events: list[Event], max_messages: int = 1000) -> Transcript:
+    return Transcript(Facts(events[0].session_id, "/tmp/ws", "agent", "build", "default"), max_messages)
 
 
 def transcript_of(events: list[Event], end: int | None = None) -> Transcript:
@@ -54,7 +54,7 @@ def recordings(request: pytest.FixtureRequest) -> list[list[Event]]:
 
 def test_a_reader_of_the_stream_sees_what_is_listed_later(recordings: list[list[Event]]) -> None:
     for events in recordings:
-        screen, transcript = Screen(), new_transcript(events, most=0)
+        screen, transcript = Screen(), new_transcript(events, max_messages=0)
         for event in events:
             screen.show(transcript.take(event))
         whole = transcript_of(events)
@@ -131,7 +131,7 @@ def test_the_work_of_a_sub_agent_is_a_session_of_its_own() -> None:
 def test_a_reader_learns_of_the_session_of_a_sub_agent() -> None:
     """By `session.updated`: the terminal interface ignores that a session was created."""
     events = recorded("claude/subagent")
-    follower = new_transcript(events, most=0)
+    follower = new_transcript(events, max_messages=0)
     live = [each for event in events for each in follower.take(event)]
     for seen in (live, list(transcript_of(events).snapshot(0))):
         updates = [each.properties for each in seen if each.type == "session.updated"]

@@ -129,8 +129,8 @@ async def abort(door: Door, request: Request) -> bool:
 # -- reading ----------------------------------------------------------------------------------
 
 
-async def _transcript(door: Door, info: SessionInfo, most: int) -> Transcript:
-    return await history.read(door.operations, facts_of(info, door.catalogue), most)
+async def _transcript(door: Door, info: SessionInfo, max_messages: int) -> Transcript:
+    return await history.read(door.operations, facts_of(info, door.catalogue), max_messages)
 
 
 @route("GET", "/session/{id}/message")

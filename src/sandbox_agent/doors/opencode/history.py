@@ -24,9 +24,11 @@ async def events(operations: Operations, session_id: str) -> AsyncGenerator[Even
             return
 
 
-async def read(operations: Operations, facts: Facts, most: int, until: int | None = None) -> Transcript:
+async def read(
+    operations: Operations, facts: Facts, max_messages: int, until: int | None = None
+) -> Transcript:
     """The transcript with its latest messages, up to an event."""
-    transcript = Transcript(facts, most)
+    transcript = Transcript(facts, max_messages)
     async with aclosing(events(operations, facts.session_id)) as found:
         async for event in found:
             if until is not None and event.sequence > until:

@@ -129,7 +129,7 @@ async def _own_session(door: Door, request: Request) -> SessionInfo:
 
 async def _sent(door: Door, request: Request, message: Message) -> MessageWithParts | Empty:
     info = await door.operations.session(message.session_id)
-    transcript = Transcript(facts_of(info, door.catalogue), most=2)
+    transcript = Transcript(facts_of(info, door.catalogue), max_messages=2)
     async with door.operations.send_and_follow(message.session_id, **message.fields()) as inlet:
         turn = asyncio.ensure_future(_follow(inlet, transcript))
         gone = asyncio.ensure_future(request.gone())

@@ -62,11 +62,11 @@ class Writing:
 
 
 class Thread:
-    def __init__(self, id: str, facts: Facts, most: int) -> None:
+    def __init__(self, id: str, facts: Facts, max_messages: int) -> None:
         self.id = id
         self.facts = facts
         self.entries: dict[str, Entry] = {}
-        """The latest messages, at most `most`; none for a reader that only follows."""
+        """The latest messages, at most `max_messages`; none for a reader that only follows."""
         self.writing: dict[str, Writing] = {}
         """By the id of the item."""
         self.user_id = ""
@@ -74,7 +74,7 @@ class Thread:
         """The message that is being written."""
         self.out: list[BusEvent] = []
         """What is to be sent."""
-        self._most = most
+        self._max_messages = max_messages
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -123,13 +123,13 @@ class Thread:
         self.assistant = None
 
     def show(self, info: Message, moment: int) -> None:
-        if self._most:
+        if self._max_messages:
             entry = self.entries.get(info.id)
             if entry is None:
                 self.entries[info.id] = Entry(info, moment)
             else:
                 entry.info, entry.touched = info, moment
-            if len(self.entries) > self._most:
+            if len(self.entries) > self._max_messages:
                 del self.entries[next(iter(self.entries))]
         changed = MessageChanged(session_id=self.id, info=info)
         self.out.append(BusEvent(type="message.updated", properties=changed))
@@ -150,12 +150,12 @@ class Thread:
         writing = self.writing.get(item_id)
         if writing is None:
             return None
-        if self._most:
+        if self._max_messages:
             writing.pieces.append(delta)
         return writing.part
 
     def keep_nothing(self) -> None:
-        self._most = 0
+        self._max_messages = 0
         self.entries.clear()
 
     def settle(self) -> None:

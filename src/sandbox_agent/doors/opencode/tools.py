@@ -19,7 +19,7 @@ Input = dict[str, Any]
 
 MAX_OUTPUT = 30_000
 """Characters of a tool's output that a client gets; the log has all of them."""
-DEEP = 100
+RESERVED_LEVELS = 100
 
 _PATHS = ("filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file")
 _BY_NAME = {
@@ -71,9 +71,9 @@ def rendered(call: ToolCall) -> RenderedTool:
 
 def _decoded(arguments: str) -> Input:
     try:
-        if arguments.count("[") + arguments.count("{") > DEEP:
+        if arguments.count("[") + arguments.count("{") > RESERVED_LEVELS:
             # What is nested so deeply that it could just be read could not be written inside a message.
-            msgspec.json.decode("[" * DEEP + arguments + "]" * DEEP, type=msgspec.Raw)
+            msgspec.json.decode("[" * RESERVED_LEVELS + arguments + "]" * RESERVED_LEVELS, type=msgspec.Raw)
         given = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, RecursionError):
         return {}

@@ -105,21 +105,21 @@ Fact = TypeVar("Fact")
 
 
 class Transcript:
-    """`most` is how many messages of each thread are kept; a reader that only follows keeps none."""
+    """`max_messages` is how many messages of each thread are kept; a reader that only follows keeps none."""
 
-    def __init__(self, facts: Facts, most: int = 0) -> None:
+    def __init__(self, facts: Facts, max_messages: int = 0) -> None:
         self.facts = facts
         self.sequence = 0
         """The last event that was taken."""
         self.status = IDLE
         self.todos: tuple[Todo, ...] = ()
-        self.main = Thread(facts.session_id, facts, most)
+        self.main = Thread(facts.session_id, facts, max_messages)
         self.children: dict[str, Thread] = {}
         """The work of sub-agents, by the id that clients see."""
         self.child_sessions: dict[str, Session] = {}
         self.calls = Calls()
         self.requests = Requests(facts.session_id)
-        self._most = most
+        self._max_messages = max_messages
         self._in_turn = False
         self._turn_began = 0
         self._place: Queued | None = None
@@ -172,7 +172,7 @@ class Transcript:
 
     def keep_nothing(self) -> None:
         """From now on, follow only."""
-        self._most = 0
+        self._max_messages = 0
         for thread in (self.main, *self.children.values()):
             thread.keep_nothing()
 
@@ -297,7 +297,7 @@ class Transcript:
         id = call.child_id
         thread = self.children.get(id)
         if thread is None:
-            thread = self.children[id] = Thread(id, self.facts, self._most)
+            thread = self.children[id] = Thread(id, self.facts, self._max_messages)
             thread.out = self._out
             session = self.child_sessions[id] = child_session(self.facts, call)
             for change in (

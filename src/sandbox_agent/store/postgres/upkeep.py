@@ -16,7 +16,7 @@ DAY_SECONDS = 86_400.0
 # How much of a deleted session is removed in one step.
 STEP_EVENTS = 1_000
 STEP_PARTS = 16
-LEFT_SECONDS = 60
+UNFETCHED_SECONDS = 60
 """Commands that nobody has fetched this long after they expired are removed."""
 
 _LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' tidy', 0))"
@@ -82,7 +82,7 @@ def _remove_some(connection: Connection) -> bool:
         connection.execute("DELETE FROM sessions WHERE record IS NULL AND is_fenced(owner)")
         connection.execute(
             "DELETE FROM commands WHERE expires_at < clock_timestamp() - make_interval(secs => %s)",
-            (LEFT_SECONDS,),
+            (UNFETCHED_SECONDS,),
         )
     return False
 
