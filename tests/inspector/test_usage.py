@@ -42,7 +42,7 @@ def test_a_message_beyond_a_limit_is_refused_until_the_limit_is_raised(
     window.message.fill("more")
     window.message.press("Enter")
     refused = window.page.get_by_role("alert")
-    expect(refused).to_contain_text("has used all 1 of its turns")
+    expect(refused).to_contain_text("has used 1 of 1 turns")
     # A new conversation would be refused too.
     expect(refused.get_by_role("button")).to_have_count(0)
     client.patch(f"/v1/sessions/{session}", {"limits": {"maxTurns": None}})

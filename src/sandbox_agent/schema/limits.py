@@ -62,7 +62,7 @@ class ReachedLimit(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 _WORDS: dict[LimitName, str] = {
-    "maxTurns": "the session has used all {value} of its turns",
+    "maxTurns": "the session has used {used} of {value} turns",
     "maxCostUsd": "the session has spent ${used} of ${value}",
     "maxTokens": "the session has used {used} of {value} tokens",
     "maxTurnSeconds": "the turn took longer than {value} s",
