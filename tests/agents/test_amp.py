@@ -37,6 +37,7 @@ from sandbox_agent.agents.base import (
 )
 from sandbox_agent.agents.failures import Failure
 from sandbox_agent.agents.frames import UNREADABLE, DelegateAsk, DelegateReply, OutFrame, encode_frame
+from sandbox_agent.agents.replacements import Replacement
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -513,7 +514,7 @@ def test_an_edit_shows_what_it_would_change() -> None:
     ask = session.scribe.pending["d1"].ask
     assert ask is not None
     assert (ask.kind, ask.paths, ask.always) == ("edit", ("/ws/a.py",), (Rule("edit_file"),))
-    assert ask.diff == "--- /ws/a.py\n+++ /ws/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    assert ask.replacements == (Replacement("/ws/a.py", "one\n", "two\n"),)
 
 
 @pytest.mark.parametrize(

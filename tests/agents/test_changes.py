@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from sandbox_agent.agents.replacements import Replacement
 from sandbox_agent.agents.scribe import Ask, Scribe
 from sandbox_agent.schema.events import ItemCompleted, PermissionRequested
 from sandbox_agent.schema.items import FileAction, FileRef
@@ -184,3 +185,47 @@ def test_a_permission_shows_where_the_change_will_be(workspace: Workspace) -> No
     assert asked.metadata.diff == "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n zero\n one\n-two\n+zwei\n"
     workspace.file.write_text("zero\none\nzwei\n")
     assert workspace.result() == asked.metadata.diff
+
+
+# -- what a permission would change ---------------------------------------------------------------
+
+
+def asked_diff(workspace: Workspace, *wanted: tuple[str | None, str], everywhere: bool = False) -> str | None:
+    path = str(workspace.file)
+    replacements = tuple(Replacement(path, old, new, everywhere) for old, new in wanted)
+    workspace.scribe.ask("a", Ask("edit", {}, "edit", "c", (path,), replacements=replacements))
+    asked = workspace.scribe.drafts[-1].data
+    assert isinstance(asked, PermissionRequested)
+    assert asked.metadata is not None
+    return asked.metadata.diff
+
+
+def test_a_permission_to_replace_part_of_a_line_has_the_diff_of_the_file(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    assert asked_diff(workspace, ("tw", "zwei"), ("zweio", "zwei")) == OURS
+
+
+def test_a_permission_to_replace_every_occurrence_shows_them_all(workspace: Workspace) -> None:
+    workspace.file.write_text("two\ntwo\n")
+    whole = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-two\n-two\n+zwei\n+zwei\n"
+    assert asked_diff(workspace, ("two", "zwei"), everywhere=True) == whole
+
+
+def test_a_permission_to_overwrite_a_file_shows_what_is_lost(workspace: Workspace) -> None:
+    workspace.file.write_text("one\ntwo\n")
+    assert asked_diff(workspace, (None, "one\nzwei\n")) == OURS
+
+
+@pytest.mark.parametrize("old", [None, ""])
+def test_a_permission_to_create_a_file_shows_all_of_it(workspace: Workspace, old: str | None) -> None:
+    assert asked_diff(workspace, (old, "one\n")) == "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+one\n"
+
+
+def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(workspace: Workspace) -> None:
+    workspace.file.write_text("one\n")
+    assert asked_diff(workspace, ("two", "zwei")) == "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-two\n+zwei\n"
+
+
+def test_a_file_that_is_not_text_has_no_diff_to_show(workspace: Workspace) -> None:
+    workspace.file.write_bytes(b"\xff\x00")
+    assert asked_diff(workspace, (None, "text")) is None

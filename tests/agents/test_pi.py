@@ -30,6 +30,7 @@ from sandbox_agent.agents.frames import UNREADABLE, OutFrame, encode_frame
 from sandbox_agent.agents.pi import EXTENSION, Pi
 from sandbox_agent.agents.pi.transcript import PiConversation
 from sandbox_agent.agents.pi.wire import PiWire
+from sandbox_agent.agents.replacements import Replacement
 from sandbox_agent.agents.scribe import Rule, Scribe
 from sandbox_agent.schema.events import (
     AgentUnparsed,
@@ -490,7 +491,7 @@ def test_a_command_asks_for_itself_and_an_edit_for_its_file() -> None:
         (Rule("edit", "a.py"),),
         (Rule("edit"),),
     )
-    assert change.diff == "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    assert change.replacements == (Replacement("a.py", "one\n", "two\n"),)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from ...schema.items import ContentPart, FileRef, ToolKind, arguments_of
-from ..diffs import Names, diff_of_texts
 from ..lenient import convert
 from ..plain_asks import command_in, hosts_in
+from ..replacements import Replacement
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .frames import Question, ToolInput, ToolOutput
@@ -61,7 +61,7 @@ def ask_of(asked: Question, call: str | None) -> Ask:
         kind,
         call,
         (path,) if path else None,
-        _asked_diff(asked.tool, given) if path else None,
+        replacements=_replacements_of(path, given) if kind == "edit" and path else (),
         needs=(exact,),
         # "Always" covers exactly this command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(asked.tool),),
@@ -80,10 +80,10 @@ def _ask_kind(tool: str) -> AskKind:
             return "read" if tool in READ_ONLY else "other"
 
 
-def _asked_diff(tool: str, given: ToolInput) -> str | None:
-    if tool != "edit_file" or given.path is None or given.old_str is None:
-        return None
-    return diff_of_texts(Names(given.path, given.path), given.old_str, given.new_str or "")
+def _replacements_of(path: str, given: ToolInput) -> tuple[Replacement, ...]:
+    if given.old_str is not None:
+        return (Replacement(path, given.old_str, given.new_str or ""),)
+    return (Replacement(path, None, given.content),) if given.content is not None else ()
 
 
 # -- what a tool did --------------------------------------------------------------------------

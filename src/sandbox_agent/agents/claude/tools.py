@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -12,7 +13,9 @@ from msgspec import Raw, Struct
 from ...schema.events import AskedQuestion, Choice
 from ...schema.items import FileAction, FileRef, ToolKind, arguments_of
 from ..diffs import Hunk, Names, ParsedDiff, diff_of_texts
+from ..lenient import convert
 from ..plain_asks import ASK_KINDS, command_in, hosts_in, paths_in
+from ..replacements import Replacement
 from ..scribe import Ask, Rule
 from ..titles import mcp_title, mcp_tool, title_of
 from .frames import AnyToolUse, CanUseTool, McpToolUse
@@ -69,12 +72,42 @@ def ask_of(request: CanUseTool, call: str | None) -> Ask:
         ASK_KINDS.get(kind, "other"),
         call,
         paths=_paths_of(request),
+        replacements=tuple(_replacements_of(request)),
         needs=_rules_of(request),
         tool_kind=kind,
         title=title_of_call(request.tool_name, request.input),
         command=command_in(request.input) if request.tool_name in _SHELLS else None,
         hosts=hosts_in(request.input) if kind == "fetch" else (),
     )
+
+
+class _Piece(Struct, frozen=True):
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+class _EditInput(Struct, frozen=True):
+    """The input of Write, Edit and MultiEdit."""
+
+    file_path: str
+    content: str | None = None
+    old_string: str | None = None
+    new_string: str = ""
+    replace_all: bool = False
+    edits: tuple[_Piece, ...] = ()
+
+
+def _replacements_of(request: CanUseTool) -> Iterator[Replacement]:
+    given = convert(request.input, _EditInput) if request.tool_name in EDITS else None
+    if given is None:
+        return
+    if given.content is not None:
+        yield Replacement(given.file_path, None, given.content)
+    if given.old_string is not None:
+        yield Replacement(given.file_path, given.old_string, given.new_string, given.replace_all)
+    for piece in given.edits:
+        yield Replacement(given.file_path, piece.old_string, piece.new_string, piece.replace_all)
 
 
 def path_of(input: Any) -> str | None:

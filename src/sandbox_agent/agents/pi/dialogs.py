@@ -7,6 +7,7 @@ questions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,10 +16,10 @@ from msgspec import Struct
 from ...schema.events import AskedQuestion, Choice
 from ...schema.inputs import Answer, Decision
 from ...schema.items import arguments_of
-from ..diffs import Names, diff_of_texts
 from ..frames import UNREADABLE
 from ..lenient import convert
 from ..plain_asks import hosts_in
+from ..replacements import Replacement
 from ..scribe import Ask, AskKind, Rule
 from ..titles import title_of_call
 from .commands import DialogReply
@@ -89,9 +90,6 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
     kind = _ask_kind(tool)
     arguments = convert(permission.input, ToolArguments) or ToolArguments()
     path = arguments.path if kind in ("edit", "read") else None
-    names = Names(path or "", path or "")
-    edits = arguments.edits if path else ()
-    diff = "".join(diff_of_texts(names, edit.old_text, edit.new_text) or "" for edit in edits)
     text = arguments.command if kind == "command" else path
     exact = Rule(tool, text if text is not None else arguments_of(permission.input))
     return Ask(
@@ -100,7 +98,7 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
         kind,
         call,
         (path,) if path else None,
-        diff or None,
+        replacements=tuple(_replacements_of(path, arguments)) if kind == "edit" and path else (),
         needs=(exact,),
         # "Always" covers exactly this command, but any file and any input of another tool.
         always=(exact,) if kind == "command" else (Rule(tool),),
@@ -109,6 +107,13 @@ def ask_for(permission: PermissionTitle, call: str) -> Ask:
         command=arguments.command if tool == "bash" else None,
         hosts=hosts_in(permission.input),
     )
+
+
+def _replacements_of(path: str, arguments: ToolArguments) -> Iterator[Replacement]:
+    if arguments.content is not None:
+        yield Replacement(path, None, arguments.content)
+    for edit in arguments.edits:
+        yield Replacement(path, edit.old_text, edit.new_text)
 
 
 def _ask_kind(tool: str) -> AskKind:

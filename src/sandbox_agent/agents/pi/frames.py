@@ -378,6 +378,7 @@ class ToolArguments(Native, frozen=True):
 
     path: str | None = None
     command: str | None = None
+    content: str | None = None
     edits: tuple[Edit, ...] = ()
 
 

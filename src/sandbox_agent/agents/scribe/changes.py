@@ -27,6 +27,7 @@ from ..diffs import (
     same_lines,
     text_of,
 )
+from ..replacements import Replacement, diff_of_replacements
 
 MAX_FILES = 32
 """How many files of one call we read."""
@@ -126,22 +127,37 @@ class Changes:
             else:
                 yield part
 
-    def asked(self, key: str | None, diff: str | None) -> str | None:
+    # -- asked for ----------------------------------------------------------------------------
+
+    def wanted(self, key: str | None, replacements: Iterable[Replacement]) -> str | None:
+        """The diff of what a permission request would change."""
+        by_path: dict[str, list[Replacement]] = {}
+        for replacement in replacements:
+            by_path.setdefault(replacement.path, []).append(replacement)
+        diffs = (
+            diff_of_replacements(names_in(self.directory, path), self._before(key, self._whole(path)), wanted)
+            for path, wanted in by_path.items()
+        )
+        return "".join(diffs) or None
+
+    def shown(self, key: str | None, diff: str | None) -> str | None:
         """The diff shown in a permission request, under our names and, if it fits the file, complete enough
         to apply.
         """
         if not diff:
             return None
-        seen = self._seen.get(key, {}) if key else {}
         written = []
         for proposed in read_diffs(diff):
             if proposed.paths is not None:
                 names, whole = names_in(self.directory, *proposed.paths), self._whole(proposed.paths[0])
                 written.append(
-                    _proposed(proposed, seen.get(whole) or self._look(whole), names)
-                    or proposed.written(names)
+                    _proposed(proposed, self._before(key, whole), names) or proposed.written(names)
                 )
         return "".join(each for each in written if each) or None
+
+    def _before(self, key: str | None, whole: str) -> FileState | None:
+        seen = self._seen.get(key, {}) if key else {}
+        return seen.get(whole) or self._look(whole)
 
     def _diff(self, key: str, change: FileRef) -> str | None:
         path, to = self._whole(change.path), self._whole(change.to or change.path)

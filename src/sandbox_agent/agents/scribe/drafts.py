@@ -19,6 +19,7 @@ from ...schema.events import (
 from ...schema.inputs import Rule
 from ...schema.items import ToolKind
 from ...schema.tools import ToolOutcome, ToolRequest
+from ..replacements import Replacement
 
 if TYPE_CHECKING:
     from .scribe import Scribe
@@ -82,6 +83,8 @@ class Ask(Struct, frozen=True):
     """The command line, if the tool runs one in a POSIX shell."""
     hosts: tuple[str, ...] = ()
     """Hosts that the tool contacts, as far as its input says."""
+    replacements: tuple[Replacement, ...] = ()
+    """What it wants to change, if the agent does not show a diff."""
 
 
 Requested = PermissionRequested | QuestionRequested | ToolRequest

@@ -58,7 +58,7 @@ class Requests:
             input,
             self._calls.call_id_of(ask.call),
             ask.paths,
-            changes.asked(ask.call, ask.diff),
+            changes.shown(ask.call, ask.diff) or changes.wanted(ask.call, ask.replacements),
             ask.reason,
             kind=ask.tool_kind or ask.kind,
             title=one_line(ask.title) or ask.action,
