@@ -2934,6 +2934,11 @@ export interface components {
              * @default null
              */
             agentVersion?: string | null;
+            /**
+             * @description Leave the default version as it is: only sessions with this `agentVersion` use the new one.
+             * @default false
+             */
+            keepDefault?: boolean;
         };
         /** CreateSessionBody */
         CreateSessionBody: {

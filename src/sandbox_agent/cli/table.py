@@ -59,6 +59,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument('agent', 'string', 'path', 'agent', 'Name of the agent, e.g. `claude`.', required=True),
             Argument('reinstall', 'switch', 'body', 'reinstall', 'Install again even if it is installed.'),
             Argument('agent_version', 'string', 'body', 'agentVersion', 'Version to install, or `latest`. Default: the installed version, or the tested one if none is installed.'),
+            Argument('keep_default', 'switch', 'body', 'keepDefault', 'Leave the default version as it is: only sessions with this `agentVersion` use the new one.'),
         ),
         'sandbox-agent agents install codex',
     ),

@@ -123,6 +123,7 @@ class Agents(Guard):
         *,
         reinstall: bool = False,
         agent_version: str | None = None,
+        keep_default: bool = False,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
         """Install an agent, or return where it is installed.
@@ -131,6 +132,8 @@ class Agents(Guard):
         - `reinstall`: Install again even if it is installed.
         - `agent_version`: Version to install, or `latest`. Default: the installed version, or the tested
           one if none is installed.
+        - `keep_default`: Leave the default version as it is: only sessions with this `agentVersion` use the
+          new one.
         - `on_progress`: Called with each step; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
@@ -139,7 +142,7 @@ class Agents(Guard):
             call(
                 "POST",
                 f"/v1/agents/{segment(agent)}/install",
-                body={"reinstall": reinstall, "agentVersion": agent_version},
+                body={"reinstall": reinstall, "agentVersion": agent_version, "keepDefault": keep_default},
             ),
             Installed,
             on_progress,
