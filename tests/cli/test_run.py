@@ -248,6 +248,23 @@ def test_an_agent_of_this_shell_that_the_daemon_does_not_know_is_explained(
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "mock", "hi", "--directory", "/nope"), "there is no directory /nope"),
+        (("run", "mock", "hi", "--skills", "/nope"), "there is no directory /nope"),
+        (("exec", "--cwd", "/nope", "ls"), "there is no directory /nope"),
+        (("fs", "entries", "/etc/passwd"), "is not a directory"),
+        (("fs", "read", "/etc"), "is a directory"),
+    ],
+)
+def test_an_error_calls_a_directory_by_the_name_of_the_option(
+    cli: Cli, words: tuple[str, ...], message: str
+) -> None:
+    failed = cli(*words)
+    assert (failed.returncode, message in failed.stderr) == (1, True), failed.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "installs"),
     [((), "install-agent codex"), (("--agent-version", "0.1.0"), "install-agent codex --version 0.1.0")],
 )

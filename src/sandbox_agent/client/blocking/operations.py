@@ -234,7 +234,7 @@ class Sessions(Guard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
+        - `skills`: Skills: directories with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
@@ -310,7 +310,7 @@ class Sessions(Guard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
+        - `skills`: Skills: directories with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
