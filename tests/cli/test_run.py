@@ -280,3 +280,14 @@ def test_a_missing_key_is_reported_before_anything_is_downloaded(
         "error: no key or login found for Codex: `export CODEX_API_KEY=...`. "
         f"`sandbox-agent {installs}` installs it anyway\n",
     )
+
+
+def test_a_data_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    env = environment(tmp_path, SANDBOX_AGENT_DATA_DIR=str(tmp_path / "file" / "data"))
+    run = command("run", "mock", "hi")
+    failed = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        f"error: cannot use --data-dir {tmp_path / 'file' / 'data'}: Not a directory\n",
+    )

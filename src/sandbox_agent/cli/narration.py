@@ -215,7 +215,8 @@ def _usage(usage: Usage) -> list[str]:
     parts = []
     if usage.input_tokens is not None:
         cached = f" ({usage.cache_read_tokens} cached)" if usage.cache_read_tokens else ""
-        parts.append(f"{usage.input_tokens} tokens in{cached}")
+        tokens = "token" if usage.input_tokens == 1 else "tokens"
+        parts.append(f"{usage.input_tokens} {tokens} in{cached}")
     if usage.output_tokens is not None:
         parts.append(f"{usage.output_tokens} out")
     if usage.cost_usd is not None:
