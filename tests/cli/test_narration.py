@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from sandbox_agent.cli.asking import ask_permission, ask_question, chosen
-from sandbox_agent.cli.narration import Narrator, Tool, View, titled
+from sandbox_agent.cli.narration import Narrator, Tool, View, summary, titled
 from sandbox_agent.cli.views import PlainView, TerminalView, split_blocks
 from sandbox_agent.schema.events import (
     AskedQuestion,
@@ -21,6 +21,8 @@ from sandbox_agent.schema.events import (
     PermissionRequested,
     QuestionMetadata,
     QuestionRequested,
+    TurnEnded,
+    TurnMetadata,
     decode_event,
 )
 from sandbox_agent.schema.inputs import Answer, Decision
@@ -100,6 +102,11 @@ def test_a_retry_is_shown_with_its_attempt_and_reason(
     tell(case, PlainView(), agent)
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if line.startswith("retry")] == shown
+
+
+def test_a_turn_that_its_daemon_left_open_says_why_its_outcome_is_unknown() -> None:
+    ended = TurnEnded("turn_1", TurnMetadata("outcome_unknown", 1_500))
+    assert summary(ended) == "outcome unknown, because the daemon stopped during the turn · 1.5 s"
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -207,7 +207,8 @@ def summary(ended: TurnEnded) -> str:
     """How a turn ended, and its time and usage."""
     facts = ended.metadata
     waited = f" ({facts.waiting_ms / 1000:.1f} s waiting)" if facts.waiting_ms >= 100 else ""
-    parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s{waited}"]
+    why = ", because the daemon stopped during the turn" if facts.stop_reason == "outcome_unknown" else ""
+    parts = [facts.stop_reason.replace("_", " ") + why, f"{facts.duration_ms / 1000:.1f} s{waited}"]
     return " · ".join([*parts, *_usage(facts.usage or Usage())])
 
 
