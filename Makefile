@@ -175,7 +175,7 @@ compiled: .venv/run
 # The inspector. Only its page needs Node.js: a machine without it, or without a network, still serves the API.
 PAGE_SOURCES := docs/compatibility.mdx $(shell find inspector sdks/typescript/src sdks/react/src -name node_modules -prune -o -type f -print)
 # Not --silent, which leaves out the reason of a failure too.
-NPM_CI := npm ci --loglevel=error --no-progress --no-audit --no-fund >/dev/null
+NPM_CI := npm ci --loglevel=error --no-update-notifier --no-progress --no-audit --no-fund >/dev/null
 
 $(PAGE): $(PAGE_SOURCES)
 	@if ! command -v npm >/dev/null; then echo "npm not found: the inspector at /ui/ is not built" >&2; \

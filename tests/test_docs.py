@@ -152,6 +152,18 @@ def test_links_of_other_documents_lead_somewhere() -> None:
     assert broken == []
 
 
+def test_a_directory_has_one_name() -> None:
+    """Pages and help say "directory". Names in code, prompts and the inspector may say "folder"."""
+    prose = {
+        name: re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        for name, page in PAGES.items()
+    }
+    del prose["inspector"]
+    assert {name for name, text in prose.items() if re.search(r"\bfolders?\b", text)} == set()
+    help_texts = re.findall(r'"(?:description|summary)": "(.*)"', (DOCS / "openapi.json").read_text())
+    assert [text for text in help_texts if re.search(r"(?<!`)\bfolders?\b", text)] == []
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_has_a_title_and_a_description(name: str) -> None:
     assert re.match(r'---\ntitle: ".+"\ndescription: ".+"\n---\n\n', PAGES[name].read_text())

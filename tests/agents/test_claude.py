@@ -863,6 +863,20 @@ def test_a_known_message_of_the_wrong_shape_is_unparsed() -> None:
     assert isinstance(session.data()[-1], AgentUnparsed)
 
 
+def test_a_retry_of_a_sub_agent_is_a_status_with_its_attempt_and_reason() -> None:
+    session = Session()
+    retry = {
+        "agent_id": "a1",
+        "attempt": 2,
+        "max_retries": 10,
+        "error_status": 529,
+        "error_category": "overloaded",
+    }
+    session.feed(type="tool_progress", tool_use_id="t1", subagent_retry=retry)
+    [item] = session.items()
+    assert item.content[0] == StatusPart("retry", "sub-agent, attempt 2 of 10: overloaded")
+
+
 @pytest.mark.parametrize("type", ["keep_alive", "prompt_suggestion", "tool_progress", "transcript_mirror"])
 def test_frames_without_meaning_to_a_reader_are_ignored(type: str) -> None:
     session = Session()

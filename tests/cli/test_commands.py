@@ -212,6 +212,7 @@ def test_run_fails_when_the_turn_does(cli: Cli) -> None:
     [
         ([""], "error: the prompt is empty\n"),
         (["hi", "--attach", "nowhere.txt"], "error: --attach nowhere.txt: no such file\n"),
+        (["hi", "--attach", "."], "error: --attach .: it is not a file\n"),
         (["hi", "--env", "GONE"], "error: `GONE` is not set: use --env GONE=VALUE\n"),
     ],
 )
@@ -228,6 +229,12 @@ def test_run_leaves_no_session_whose_prompt_the_daemon_refused(cli: Cli) -> None
         True,
     )
     assert cli("sessions", "get", "refused").returncode == 1
+
+
+def test_run_leaves_no_session_whose_attachment_cannot_be_read(cli: Cli) -> None:
+    failed = cli("run", "mock", "hi", "--session", "unread", "--attach", "/proc/self/mem")
+    assert (failed.returncode, failed.stderr) == (1, "error: Input/output error\n")
+    assert cli("sessions", "get", "unread").returncode == 1
 
 
 def test_run_gives_variables_to_the_agent(cli: Cli, tmp_path: Path) -> None:

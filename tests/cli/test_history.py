@@ -13,7 +13,7 @@ SHOWN = """\
 
 ✓ bash seq 3 (0.0 s)
 The command ended with exit code 0.
-end turn · 0.0 s · 1 tokens in · 9 out · $0.0001
+end turn · 0.0 s · 1 token in · 9 out · $0.0001
 > permission hello
 
 ? bash echo hello (sandbox-agent permissions reply past PERM --reply once)

@@ -111,6 +111,33 @@ def test_run_works_from_an_empty_folder(local: Cli) -> None:
     assert (done.returncode, done.stdout) == (0, "You said: hello (message 1 of this conversation)\n")
 
 
+def test_run_shows_the_download_of_a_version_and_does_not_make_it_the_default(
+    site: Site, tmp_path: Path
+) -> None:
+    publish_claude(site, "10.0.0", program("10.0.0"), BUILD)
+    env = environment(
+        tmp_path, SANDBOX_AGENT_NO_INSTALL="", SANDBOX_AGENT_MIRROR=site.address, ANTHROPIC_API_KEY="k"
+    )
+
+    def steps(*words: str) -> list[str]:
+        ran = subprocess.run(
+            command(*words), env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS
+        )
+        return [line for line in ran.stderr.splitlines() if "claude" in line]
+
+    steps("install-agent", "claude", "--version", "9.8.7")
+    newest = [
+        "claude: asking mirror for the version",
+        "claude: downloading claude from mirror",
+        "claude: checking that it runs",
+        "installed claude 10.0.0 from mirror",
+    ]
+    assert steps("run", "claude", "--agent-version", "latest", "hi")[: len(newest)] == newest
+    assert (tmp_path / "state" / "bin" / "claude").resolve().parent.name == "9.8.7"
+    assert site.asked.count(f"/claude/10.0.0/{BUILD}/claude") == 1
+    assert not any("asking" in line for line in steps("run", "claude", "--agent-version", "10.0.0", "hi"))
+
+
 def test_doctor_says_where_agents_come_from(tmp_path: Path) -> None:
     def sources(**variables: str) -> dict[str, str]:
         done = subprocess.run(

@@ -97,6 +97,21 @@ def test_flags_of_the_server_alone_are_the_server(words: list[str]) -> None:
     assert parse(words)._handler == "server:server"
 
 
+@pytest.mark.parametrize(
+    "words", [("server",), ("daemon", "start"), ("daemon", "restart"), ("log", "copy", "a", "b")]
+)
+def test_the_data_directory_may_come_before_any_command(words: tuple[str, ...]) -> None:
+    assert parse(["--data-dir", "/d", *words]).data_dir == "/d"
+    assert parse([*words, "--data-dir", "/d"]).data_dir == "/d"
+    assert parse(["--data-dir", "/d", *words, "--data-dir", "/e"]).data_dir == "/e"
+
+
+@pytest.mark.parametrize("words", [("server",), ("daemon", "start"), ("daemon", "restart")])
+def test_the_token_of_a_daemon_may_come_before_its_command(words: tuple[str, ...]) -> None:
+    assert parse(["--token-file", "/t", *words]).token_file == "/t"
+    assert parse(["--token", "t", *words]).token == "t"
+
+
 def test_the_address_may_come_before_or_after_the_command() -> None:
     before = parse(["--endpoint", "http://h", "--token-file", "T", "--json", "sessions", "list"])
     after = parse(["sessions", "list", "--endpoint", "http://h", "--token-file", "T", "--json"])

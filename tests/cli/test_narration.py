@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from sandbox_agent.cli.asking import ask_permission, ask_question, chosen
-from sandbox_agent.cli.narration import Narrator, Tool, View, titled
+from sandbox_agent.cli.narration import Narrator, Tool, View, summary, titled
 from sandbox_agent.cli.views import PlainView, TerminalView, split_blocks
 from sandbox_agent.schema.events import (
     AskedQuestion,
@@ -21,16 +21,21 @@ from sandbox_agent.schema.events import (
     PermissionRequested,
     QuestionMetadata,
     QuestionRequested,
+    TurnEnded,
+    TurnMetadata,
     decode_event,
 )
 from sandbox_agent.schema.inputs import Answer, Decision
 
-TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "mock"
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 
 
-def tell(case: str, view: View) -> None:
+PI_500 = '500: {"type":"scripted_error","code":"scripted_500","message":"scripted HTTP 500"}'
+
+
+def tell(case: str, view: View, agent: str = "mock") -> None:
     narrator = Narrator(view)
-    for line in (TRANSCRIPTS / case / "universal.jsonl").read_bytes().splitlines():
+    for line in (TRANSCRIPTS / agent / case / "universal.jsonl").read_bytes().splitlines():
         narrator.handle(decode_event(line))
     view.close()
 
@@ -67,6 +72,41 @@ def test_on_a_terminal_text_before_a_crash_is_printed_before_its_error() -> None
     text = shown.getvalue()
     assert text.index("I do not feel so w") < text.index("error: the agent's process exited")
     assert text.count("I do not feel so w") == 1
+
+
+@pytest.mark.parametrize(
+    ("agent", "case", "shown"),
+    [
+        ("claude", "error_429_once", ["retry: attempt 1 of 2: rate_limit"]),
+        (
+            "codex",
+            "error_cut_once",
+            [
+                "retry: Reconnecting... 1/1: stream disconnected before completion: stream closed before response.completed"
+            ],
+        ),
+        ("opencode", "err_500_once", ["retry: attempt 1: scripted HTTP 500"]),
+        (
+            "pi",
+            "err_500",
+            [
+                *(f"retry: attempt {attempt} of 3: {PI_500}" for attempt in (1, 2, 3)),
+                f"retry: gave up after attempt 3: {PI_500}",
+            ],
+        ),
+    ],
+)
+def test_a_retry_is_shown_with_its_attempt_and_reason(
+    agent: str, case: str, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell(case, PlainView(), agent)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("retry")] == shown
+
+
+def test_a_turn_that_its_daemon_left_open_says_why_its_outcome_is_unknown() -> None:
+    ended = TurnEnded("turn_1", TurnMetadata("outcome_unknown", 1_500))
+    assert summary(ended) == "outcome unknown, because the daemon stopped during the turn · 1.5 s"
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
@@ -107,7 +147,7 @@ def test_a_block_is_finished_when_another_begins(text: str, finished: str) -> No
 def test_thinking_is_printed_from_its_deltas_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """The visibility of a delta says that it is thinking: the item that it belongs to need not be looked at."""
     narrator = Narrator(PlainView())
-    for line in (TRANSCRIPTS / "demo" / "universal.jsonl").read_bytes().splitlines():
+    for line in (TRANSCRIPTS / "mock" / "demo" / "universal.jsonl").read_bytes().splitlines():
         event = decode_event(line)
         if isinstance(event.data, ItemStarted):
             bare = msgspec.structs.replace(event.data.item, content=())

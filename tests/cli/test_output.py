@@ -59,6 +59,12 @@ def test_a_table_leaves_out_empty_columns(
     assert lines == ["id  updated at", "a   2026-01-02 03:04", "bc  2026-01-02 03:04"]
 
 
+def test_the_times_of_files_are_shown_to_the_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    file = {"name": "a", "entryType": "file", "size": 1, "modified": "2026-01-02T03:04:05.371484582+00:00"}
+    print_answer(msgspec.json.encode([file]), argparse.Namespace())
+    assert capsys.readouterr().out.splitlines()[1] == "a     file        1 B   2026-01-02 03:04"
+
+
 def test_pending_requests_show_their_title_and_turn(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

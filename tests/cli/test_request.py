@@ -34,10 +34,10 @@ def call(*words: str) -> Call:
 
 def test_a_body_holds_what_was_given() -> None:
     made = call(
-        *("sessions", "create", "a b/c", "--agent", "mock", "--turn-timeout-ms", "5"),
+        *("sessions", "create", "a b?c", "--agent", "mock", "--turn-timeout-ms", "5"),
         *("--env", "A=1=2", "--mcp", "files=run 'some thing' --fast", "--mcp", "web=https://host/mcp"),
     )
-    assert (made.method, made.path) == ("POST", "/v1/sessions/a%20b%2Fc")
+    assert (made.method, made.path) == ("POST", "/v1/sessions/a%20b%3Fc")
     assert made.headers == {"Content-Type": "application/json"}
     assert msgspec.json.decode(made.content or b"") == {
         "agent": "mock",
@@ -51,10 +51,10 @@ def test_a_body_holds_what_was_given() -> None:
 
 
 def test_an_id_cannot_name_another_resource() -> None:
-    for turn_id in ("..", ".", ""):
+    for turn_id in ("..", ".", "", "../..", "x/y"):
         with pytest.raises(InvalidRequest, match="is not an id"):
             call("sessions", "withdraw", "s", turn_id)
-    assert call("sessions", "withdraw", "s", "../..").path == "/v1/sessions/s/queue/..%2F.."
+    assert call("sessions", "withdraw", "s", "a b?").path == "/v1/sessions/s/queue/a%20b%3F"
 
 
 def test_a_get_has_its_fields_in_the_query() -> None:

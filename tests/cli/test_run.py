@@ -248,6 +248,23 @@ def test_an_agent_of_this_shell_that_the_daemon_does_not_know_is_explained(
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "mock", "hi", "--directory", "/nope"), "there is no directory /nope"),
+        (("run", "mock", "hi", "--skills", "/nope"), "there is no directory /nope"),
+        (("exec", "--cwd", "/nope", "ls"), "there is no directory /nope"),
+        (("fs", "entries", "/etc/passwd"), "is not a directory"),
+        (("fs", "read", "/etc"), "is a directory"),
+    ],
+)
+def test_an_error_calls_a_directory_by_the_name_of_the_option(
+    cli: Cli, words: tuple[str, ...], message: str
+) -> None:
+    failed = cli(*words)
+    assert (failed.returncode, message in failed.stderr) == (1, True), failed.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "installs"),
     [((), "install-agent codex"), (("--agent-version", "0.1.0"), "install-agent codex --version 0.1.0")],
 )
@@ -262,4 +279,15 @@ def test_a_missing_key_is_reported_before_anything_is_downloaded(
         1,
         "error: no key or login found for Codex: `export CODEX_API_KEY=...`. "
         f"`sandbox-agent {installs}` installs it anyway\n",
+    )
+
+
+def test_a_data_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    env = environment(tmp_path, SANDBOX_AGENT_DATA_DIR=str(tmp_path / "file" / "data"))
+    run = command("run", "mock", "hi")
+    failed = subprocess.run(run, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+    assert (failed.returncode, failed.stderr) == (
+        1,
+        f"error: cannot use --data-dir {tmp_path / 'file' / 'data'}: Not a directory\n",
     )

@@ -107,9 +107,9 @@ def test_a_gateway_in_front_of_a_restarting_daemon_is_asked_again() -> None:
 # -- ids ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("turn_id", ["..", ".", ""])
+@pytest.mark.parametrize("turn_id", ["..", ".", "", "../..", "x/y"])
 def test_an_id_that_names_another_resource_is_refused(turn_id: str) -> None:
-    """`DELETE /v1/sessions/s/queue/..` would delete the session."""
+    """`DELETE /v1/sessions/s/queue/..` would delete the session, and a slash names a resource even if it is encoded."""
     with (
         server() as (endpoint, asked),
         connect(endpoint) as client,

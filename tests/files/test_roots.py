@@ -202,7 +202,7 @@ def test_paths_outside_and_missing_paths_look_the_same(machine: Machine) -> None
     for name in ("secret.txt", "missing.txt", "missing/x", "secret.txt/x"):
         with pytest.raises(PermissionDenied) as refused:
             machine.read(f"{machine.outside}/{name}")
-        assert refused.value.detail.endswith("is outside the folders that --fs-root allows")
+        assert refused.value.detail.endswith("is outside the directories that --fs-root allows")
 
 
 def test_links_inside_are_followed(machine: Machine) -> None:

@@ -224,8 +224,8 @@ def test_a_ref_that_git_might_obey_is_refused(tmp_path: Path, ref: str) -> None:
     [
         (SkillSource("local", "relative"), "absolute path"),
         (SkillSource("local", "/no\0folder"), "absolute path"),
-        (SkillSource("local", "/no/such/folder"), "no folder"),
-        (SkillSource("local", "/usr", subpath="../etc"), "not a folder inside"),
+        (SkillSource("local", "/no/such/folder"), "no directory"),
+        (SkillSource("local", "/usr", subpath="../etc"), "not a directory inside"),
         (SkillSource("github", "owner/name/../../x"), "owner/name"),
         (SkillSource("github", "-x/y"), "owner/name"),
     ],

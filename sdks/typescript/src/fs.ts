@@ -17,7 +17,7 @@ export type Unpacked = Schemas["Unpacked"];
 export type SearchHit = Schemas["SearchHit"];
 export type SearchResult = Schemas["SearchResult"];
 
-/** A change below a watched folder. */
+/** A change below a watched directory. */
 export interface FileChange {
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
@@ -36,7 +36,7 @@ export class Fs {
     this.#http = http;
   }
 
-  /** List a folder, sorted by name, in pages of `limit` entries (default: 1,000). */
+  /** List a directory, sorted by name, in pages of `limit` entries (default: 1,000). */
   entries(query: QueryOf<"fs.entries"> & CallOptions = {}): Promise<EntryPage> {
     return this.#http.json("fs.entries", parted({ limit: 1000, ...query }));
   }
@@ -66,17 +66,17 @@ export class Fs {
     return this.#http.json("fs.write", { ...parted({ path, ...rest }), headers, content });
   }
 
-  /** Delete a file, a link (not its target) or a folder. */
+  /** Delete a file, a link (not its target) or a directory. */
   delete(path: string, query: Without<QueryOf<"fs.delete">, "path"> = {}): Promise<FileAction> {
     return this.#http.json("fs.delete", parted({ path, ...query }));
   }
 
-  /** Create a folder and its parents, unless they exist. */
+  /** Create a directory and its parents, unless they exist. */
   mkdir(path: string, query: Without<QueryOf<"fs.mkdir">, "path"> = {}): Promise<FileAction> {
     return this.#http.json("fs.mkdir", parted({ path, ...query }));
   }
 
-  /** Move a file, a link (not its target) or a folder. */
+  /** Move a file, a link (not its target) or a directory. */
   move(
     from: string,
     to: string,
@@ -86,23 +86,23 @@ export class Fs {
     return this.#http.json("fs.move", { body: { from, to, ...rest }, signal, node });
   }
 
-  /** Upload a tar archive and unpack it to a folder. */
+  /** Upload a tar archive and unpack it to a directory. */
   uploadBatch(content: FileContent, query: QueryOf<"fs.upload_batch"> & CallOptions = {}): Promise<Unpacked> {
     const headers = { "content-type": "application/x-tar" };
     return this.#http.json("fs.upload_batch", { ...parted(query), headers, content });
   }
 
-  /** Download a folder as an archive, packed while it is sent. */
+  /** Download a directory as an archive, packed while it is sent. */
   download(query: QueryOf<"fs.download"> & CallOptions = {}): Promise<Response> {
     return this.#http.send("fs.download", parted(query));
   }
 
-  /** Search names and contents below a folder. `truncated` says that there may be more. */
+  /** Search names and contents below a directory. `truncated` says that there may be more. */
   search(query: QueryOf<"fs.search"> & CallOptions = {}): Promise<SearchResult> {
     return this.#http.json("fs.search", parted(query));
   }
 
-  /** Stream the changes below a folder from now on. Null means that some were missed: read the folder again. */
+  /** Stream the changes below a directory from now on. Null means that some were missed: read the directory again. */
   async *watch(query: QueryOf<"fs.watch"> & CallOptions = {}): AsyncGenerator<FileChange | null, void, undefined> {
     // Changes are missed while the connection is lost, so the stream ends with it, and the caller starts a new one.
     for await (const frame of followOnce(this.#http, "fs.watch", parted(query))) {

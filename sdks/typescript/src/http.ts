@@ -225,10 +225,11 @@ function split(route: string): [method: string, path: string] {
 function filled(template: string, values: Record<string, string>): string {
   return template.replace(/{(\w+)}/g, (_, name: string) => {
     const value = values[name];
-    // `fetch` resolves dots, even encoded ones: the request would go to another resource, such as the session.
-    if (typeof value !== "string" || ["", ".", ".."].includes(value)) {
+    // `fetch` resolves dots, even encoded ones, and servers decode a slash before they split the path: the request
+    // would go to another resource, such as the session.
+    if (typeof value !== "string" || ["", ".", ".."].includes(value) || value.includes("/")) {
       const shown = value === undefined ? "missing" : JSON.stringify(value);
-      throw new WrongUsage(`${name} is ${shown}: it must be an id, a string that is not empty`);
+      throw new WrongUsage(`${name} is ${shown}: it must be an id, a string that is not empty and has no slash`);
     }
     return encodeURIComponent(value);
   });

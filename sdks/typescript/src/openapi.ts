@@ -2325,15 +2325,15 @@ export interface components {
         };
         /**
          * SkillSource
-         * @description Where skills come from: a folder, or a git repository.
+         * @description Where skills come from: a directory, or a git repository.
          */
         SkillSource: {
             /**
-             * @description `local`: a folder on the daemon's machine. `git`: a URL. `github`: `owner/name`.
+             * @description `local`: a directory on the daemon's machine. `git`: a URL. `github`: `owner/name`.
              * @enum {unknown}
              */
             type: "git" | "github" | "local";
-            /** @description The folder, URL or repository. */
+            /** @description The directory, URL or repository. */
             source: string;
             /**
              * @description Branch, tag or commit of a repository (default: its default branch).
@@ -2341,7 +2341,7 @@ export interface components {
              */
             ref?: string | null;
             /**
-             * @description Folder inside the source.
+             * @description Directory inside the source.
              * @default null
              */
             subpath?: string | null;
@@ -2504,7 +2504,7 @@ export interface components {
             name: string;
             path: string;
             /**
-             * @description `file` for everything that is not a folder, including links.
+             * @description `file` for everything that is not a directory, including links.
              * @enum {unknown}
              */
             entryType: "directory" | "file";
@@ -2574,7 +2574,7 @@ export interface components {
         };
         /** Unpacked */
         Unpacked: {
-            /** @description The first 1,024 paths that were written, including folders. */
+            /** @description The first 1,024 paths that were written, including directories. */
             paths: string[];
             /** @description More paths were written than are listed. */
             truncated: boolean;
@@ -2934,6 +2934,11 @@ export interface components {
              * @default null
              */
             agentVersion?: string | null;
+            /**
+             * @description Leave the default version as it is: only sessions with this `agentVersion` use the new one.
+             * @default false
+             */
+            keepDefault?: boolean;
         };
         /** CreateSessionBody */
         CreateSessionBody: {
@@ -2990,7 +2995,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @description Skills: directories with a `SKILL.md`, and where they come from.
              * @default null
              */
             skills?: components["schemas"]["SkillsConfig"] | null;
@@ -3116,7 +3121,7 @@ export interface components {
                 [key: string]: components["schemas"]["McpServer"];
             };
             /**
-             * @description Skills: folders with a `SKILL.md`, and where they come from.
+             * @description Skills: directories with a `SKILL.md`, and where they come from.
              * @default null
              */
             skills?: components["schemas"]["SkillsConfig"] | null;

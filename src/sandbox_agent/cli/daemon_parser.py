@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from .operation_commands import add_flag
 from .parser import Parser, Subparsers, add_command, add_data_dir, add_group, add_json
 from .table import SETTINGS
@@ -22,6 +24,8 @@ def add_server(commands: Subparsers[Parser]) -> None:
 
 
 def _add_settings(parser: Parser) -> None:
+    # An option given before the command, such as --data-dir, is not overwritten by its absence after it.
+    parser.argument_default = argparse.SUPPRESS
     for setting in SETTINGS:
         add_flag(parser, setting)
 
@@ -115,6 +119,7 @@ def add_log(commands: Subparsers[Parser]) -> None:
     copy.add_argument(
         "--data-dir",
         metavar="DIR",
+        default=argparse.SUPPRESS,
         help="Data directory of the log in SQLite, with the files of its sessions (default: where the log is).",
     )
     copy.add_argument(

@@ -32,7 +32,7 @@ def gigacode(args: argparse.Namespace) -> int:
     """Replaces this process with the interface. The daemon and its agents keep running."""
     directory = os.path.abspath(args.directory or ".")
     if not os.path.isdir(directory):
-        raise WrongUsage(f"there is no folder {directory}")
+        raise WrongUsage(f"there is no directory {directory}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise WrongUsage("gigacode needs a terminal; `sandbox-agent run` works in a pipe")
     address = _daemon(args)

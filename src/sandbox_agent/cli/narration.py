@@ -207,7 +207,8 @@ def summary(ended: TurnEnded) -> str:
     """How a turn ended, and its time and usage."""
     facts = ended.metadata
     waited = f" ({facts.waiting_ms / 1000:.1f} s waiting)" if facts.waiting_ms >= 100 else ""
-    parts = [facts.stop_reason.replace("_", " "), f"{facts.duration_ms / 1000:.1f} s{waited}"]
+    why = ", because the daemon stopped during the turn" if facts.stop_reason == "outcome_unknown" else ""
+    parts = [facts.stop_reason.replace("_", " ") + why, f"{facts.duration_ms / 1000:.1f} s{waited}"]
     return " · ".join([*parts, *_usage(facts.usage or Usage())])
 
 
@@ -215,7 +216,8 @@ def _usage(usage: Usage) -> list[str]:
     parts = []
     if usage.input_tokens is not None:
         cached = f" ({usage.cache_read_tokens} cached)" if usage.cache_read_tokens else ""
-        parts.append(f"{usage.input_tokens} tokens in{cached}")
+        tokens = "token" if usage.input_tokens == 1 else "tokens"
+        parts.append(f"{usage.input_tokens} {tokens} in{cached}")
     if usage.output_tokens is not None:
         parts.append(f"{usage.output_tokens} out")
     if usage.cost_usd is not None:

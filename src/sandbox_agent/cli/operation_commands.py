@@ -96,7 +96,7 @@ def add_sources(
     parser: Parser, about: str, flag: str = "--skills", name: str = "skills", *, required: bool = False
 ) -> None:
     text = (
-        f"{about} A folder on the daemon's machine, a repository's URL, OWNER/NAME on GitHub, or JSON "
+        f"{about} A directory on the daemon's machine, a repository's URL, OWNER/NAME on GitHub, or JSON "
         "({type, source, ref, subpath, skills}); repeatable."
     )
     parser.add_argument(

@@ -249,7 +249,7 @@ def _column(name: str, value: object) -> str | PathCell:
     match value:
         case str() if name in PATHS:
             return PathCell(value)
-        case str() if name.endswith("At"):
+        case str() if name.endswith("At") or name == "modified":
             return moment(value)
         case int() if name == "size":
             return size(value)

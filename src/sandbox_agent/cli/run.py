@@ -72,16 +72,21 @@ def _check_attachments(args: argparse.Namespace) -> None:
     """A file that does not exist here may be on the machine of a daemon named by `--endpoint`, which checks it itself."""
     may_be_there = getattr(args, "endpoint", None) or os.environ.get(f"{PREFIX}ENDPOINT")
     for path in args.attachments or ():
-        if not os.path.isfile(os.path.expanduser(path)) and not (may_be_there and os.path.isabs(path)):
-            raise WrongUsage(f"--attach {path}: no such file")
+        local = os.path.expanduser(path)
+        if not os.path.isfile(local) and not (may_be_there and os.path.isabs(path)):
+            why = "it is not a file" if os.path.exists(local) else "no such file"
+            raise WrongUsage(f"--attach {path}: {why}")
 
 
 def _send(remote: Remote, session: Opened, prompt: str, args: argparse.Namespace) -> Any:
-    """Send the prompt. If it is refused, delete a session that was created for it. Without an answer, the turn may be running."""
+    """Send the prompt. If it is refused or a file cannot be read, delete a session that was created for it.
+
+    Without an answer, the turn may be running.
+    """
     try:
         files = [attachment(path, session.id, remote.upload) for path in args.attachments or ()]
         return remote.post(session_path(session.id, "messages"), {"message": prompt, "attachments": files})
-    except (ProblemAnswered, WrongUsage, UnicodeEncodeError) as error:
+    except (ProblemAnswered, WrongUsage, OSError, UnicodeEncodeError) as error:
         if session.is_new:
             with contextlib.suppress(CommandFailed):
                 remote.send(call("DELETE", session_path(session.id)))

@@ -136,12 +136,11 @@ def _create(remote: Remote, whose: Whose, args: argparse.Namespace) -> Opened:
     given = pairs(args.env or [], os.environ)
     env = {**_sent_variables(whose, args), **given}
     _look_for_key(remote, whose, args, env)
-    if args.agent_version is None:
-        _have_agent(remote, whose, args.agent)
+    version = _have_agent(remote, whose, args.agent, args.agent_version)
     asked = {
         "agent": args.agent,
         "directory": caller_directory(args, remote.address),
-        "agentVersion": args.agent_version,
+        "agentVersion": version,
         "env": env,
         "mcp": mcp_servers(args.mcp or []),
         "skills": {"sources": [skill_source(text) for text in args.skills or []]},
@@ -169,20 +168,25 @@ def _sent_variables(whose: Whose, args: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-def _have_agent(remote: Remote, whose: Whose, name: str) -> None:
-    """Install the agent and show the progress. Creating a session would install it without showing it."""
+def _have_agent(remote: Remote, whose: Whose, name: str, version: str | None) -> str | None:
+    """Install the agent and show the progress, which creating a session would not show. Returns the version to ask for.
+
+    A version chosen for one session does not become the default.
+    """
+    body = {"agentVersion": version, "keepDefault": True} if version else {}
     with Display(name) as display:
         try:
-            installed = install_remotely(remote, name, {}, display.tell)
+            installed = install_remotely(remote, name, body, display.tell)
         except ProblemAnswered as problem:
             if problem.problem().get("type") == URN + UnsupportedAgent.type and whose != "child":
                 _check_own_variable(name)
             if problem.status != 403:
                 raise
             # The daemon runs with --no-install: creating the session reports what is missing.
-            return
+            return version
     if not installed.already_installed:
         say(f"installed {name} {installed.version} from {installed.source}")
+    return version and installed.version
 
 
 def _check_own_variable(name: str) -> None:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from .. import __version__
 from ..client.child import child_of_program
@@ -27,8 +28,7 @@ POLL_SECONDS = 0.05
 @contextlib.contextmanager
 def shared_daemon(folder: Path) -> Iterator[tuple[Remote, bool]]:
     """The daemon that runs on this directory, or a new one, and whether it is new."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / "users").open("w") as users:
+    with _users_of(folder) as users:
         fcntl.flock(users, fcntl.LOCK_SH)  # waits while another command stops the daemon
         if state := settled_daemon(folder):
             with Remote(Address(state.endpoint, state.token)) as remote:
@@ -37,6 +37,15 @@ def shared_daemon(folder: Path) -> Iterator[tuple[Remote, bool]]:
         with _new_daemon(folder) as remote:
             yield remote, True
             _wait_until_alone(users.fileno())
+
+
+def _users_of(folder: Path) -> IO[str]:
+    """The file to lock. Creates the data directory if needed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return (folder / "users").open("w")
+    except OSError as error:
+        raise CommandFailed(f"cannot use --data-dir {folder}: {error.strerror}") from None
 
 
 @contextlib.contextmanager

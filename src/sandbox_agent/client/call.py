@@ -88,9 +88,10 @@ def new_key() -> str:
 
 
 def segment(value: str) -> str:
-    """A path segment, percent-encoded so that no id can escape it."""
-    if value in ("", ".", ".."):
-        # HTTP clients resolve dots: the request would go to another resource, such as the session instead of a message.
+    """A path segment, percent-encoded. No id can escape it."""
+    if value in ("", ".", "..") or "/" in value:
+        # HTTP clients resolve dots, and servers decode a slash before they split the path: the request would go to
+        # another resource, such as the session instead of a message.
         raise InvalidRequest(f"`{value}` is not an id")
     return quote(value, safe="")
 

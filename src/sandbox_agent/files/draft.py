@@ -43,7 +43,7 @@ class Draft:
             return None
         roots.check(status)
         if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "is a folder")
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "is not a regular file")
         if not os.access(self._name, os.W_OK, dir_fd=self._place.folder, follow_symlinks=False):

@@ -95,5 +95,5 @@ def make_folder(roots: Roots, path: str) -> None:
         except FileExistsError:
             # Created in the meantime, or not a folder.
             if not stat.S_ISDIR(place.status().st_mode):
-                raise FileExistsError(errno.EEXIST, "exists and is not a folder") from None
+                raise FileExistsError(errno.EEXIST, "exists and is not a directory") from None
         sync_folder(place.folder)

@@ -43,7 +43,7 @@ def require_removable(roots: Roots, place: Place, status: os.stat_result) -> Non
 def remove_tree(roots: Roots, folder: int, name: str, check: Check, depth: int = 0) -> None:
     """Empty and remove a folder in an open folder. Links are removed, not followed."""
     if depth > MAX_DEPTH:
-        raise OSError(errno.ELOOP, f"is more than {MAX_DEPTH} folders deep")
+        raise OSError(errno.ELOOP, f"is more than {MAX_DEPTH} directories deep")
     inner = roots.open_inner(folder, name)
     try:
         for entry in os.listdir(inner):

@@ -50,7 +50,7 @@ def revert(
     with snapshot.looking() as again:
         # So that the tags match what is stored.
         if again.tree != now.tree:
-            raise PreconditionFailed("the folder has just changed")
+            raise PreconditionFailed("the directory has just changed")
     _keep(snapshot, [*kept(snapshot), Kept(now.tree, wanted)])
     _give_back(roots, snapshot, {path: changed[path].old for path in wanted}, tags)
     return wanted

@@ -66,7 +66,7 @@ class Place:
     def required_name(self) -> str:
         """The name, for operations that need one: `/`, `.` and `..` cannot be removed or replaced."""
         if self.name is None:
-            raise InvalidRequest(f"{self.path} is not an entry of a folder", field="path", path=self.path)
+            raise InvalidRequest(f"{self.path} is not an entry of a directory", field="path", path=self.path)
         return self.name
 
 
@@ -78,7 +78,7 @@ class Roots:
         self.vault = vault
         for folder in self.folders:
             if not folder.is_dir():
-                raise InvalidRequest(f"--fs-root {folder}: there is no such folder")
+                raise InvalidRequest(f"--fs-root {folder}: there is no such directory")
 
     # -- what operations ask for --------------------------------------------------------------
 
@@ -97,14 +97,14 @@ class Roots:
         with self.place(path) as place, naming_path(path):
             if place.name is not None:
                 place.status()
-                raise NotADirectoryError(errno.ENOTDIR, "is not a folder")
+                raise NotADirectoryError(errno.ENOTDIR, "is not a directory")
             return os.open(".", _LIST, dir_fd=place.folder)
 
     def open_file(self, path: str) -> int:
         """A regular file, opened for reading."""
         with self.place(path) as place, naming_path(path):
             if place.name is None:
-                raise IsADirectoryError(errno.EISDIR, "is a folder")
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
             return self.open_file_in(place.folder, place.name)
 
     def open_file_in(self, folder: int, name: str) -> int:
@@ -259,7 +259,9 @@ class _Walk:
         return self._wanted is None or not self._wanted.isdisjoint(self._above)
 
     def _refusal(self) -> PermissionDenied:
-        return PermissionDenied(f"{self._path} is outside the folders that --fs-root allows", path=self._path)
+        return PermissionDenied(
+            f"{self._path} is outside the directories that --fs-root allows", path=self._path
+        )
 
 
 def absolute(base: str, given: str | None) -> str:

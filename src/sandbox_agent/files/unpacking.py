@@ -112,7 +112,7 @@ def _check_kind(member: tarfile.TarInfo, parts: list[str]) -> None:
     elif member.islnk():
         _parts(member.linkname)
     elif not (member.isreg() or member.isdir()):
-        raise _refused(member, "is neither a file, a folder nor a link")
+        raise _refused(member, "is neither a file, a directory nor a link")
     if not parts and not member.isdir():
         raise _refused(member, "has no name")
 

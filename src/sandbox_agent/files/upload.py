@@ -22,7 +22,7 @@ class Upload:
                 # Refuse early what would be refused at the end, before gigabytes are sent.
                 condition.check(self._place)
                 if self._place.name is None:
-                    raise IsADirectoryError(errno.EISDIR, "is a folder")
+                    raise IsADirectoryError(errno.EISDIR, "is a directory")
                 self._draft = Draft(roots, self._place)
         except BaseException:
             self._place.__exit__(None, None, None)

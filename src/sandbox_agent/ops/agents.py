@@ -62,6 +62,12 @@ class InstallAgent(Struct, frozen=True, rename="camel"):
             description="Version to install, or `latest`. Default: the installed version, or the tested one if none is installed."
         ),
     ] = None
+    keep_default: Annotated[
+        bool,
+        Meta(
+            description="Leave the default version as it is: only sessions with this `agentVersion` use the new one."
+        ),
+    ] = False
 
 
 class InDirectory(Struct, frozen=True):
@@ -153,7 +159,7 @@ async def install(daemon: Daemon, request: InstallAgent) -> Watched[Installed]:
     if daemon.config.no_install:
         raise PermissionDenied("this daemon was started with --no-install", agent=agent.name)
     installation = daemon.installs.get_or_start(
-        InstallRequest(agent, request.agent_version, request.reinstall)
+        InstallRequest(agent, request.agent_version, request.reinstall, default=not request.keep_default)
     )
     return Watched(installation.result, installation.follow(PING_SECONDS))
 

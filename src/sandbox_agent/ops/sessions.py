@@ -94,7 +94,8 @@ class SessionSettings(Struct, frozen=True, rename="camel", kw_only=True):
         default_factory=dict
     )
     skills: Annotated[
-        SkillsConfig | None, Meta(description="Skills: folders with a `SKILL.md`, and where they come from.")
+        SkillsConfig | None,
+        Meta(description="Skills: directories with a `SKILL.md`, and where they come from."),
     ] = None
     turn_timeout_ms: Annotated[
         Annotated[int, Meta(gt=0)] | None,

@@ -54,7 +54,7 @@ class Program:
     async def start(self, spec: ProgramSpec, sink: Sink) -> None:
         """Start it, and return when it runs. `InvalidRequest` names the wrong field."""
         if spec.cwd is not None and not os.path.isdir(spec.cwd):
-            raise InvalidRequest(f"there is no folder {spec.cwd}", field="cwd")
+            raise InvalidRequest(f"there is no directory {spec.cwd}", field="cwd")
         theirs, ours = self._open(spec, sink)
         try:
             self._guarded.start(spec.argv, _environment(spec), spec.cwd, *theirs)

@@ -70,4 +70,4 @@ def check_directory(directory: str) -> None:
     check_absolute(directory)
     # `os.path.isdir` also rejects impossible names.
     if not os.path.isdir(directory):
-        raise InvalidRequest(f"there is no folder {directory}", field="directory")
+        raise InvalidRequest(f"there is no directory {directory}", field="directory")

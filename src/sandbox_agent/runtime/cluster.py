@@ -329,7 +329,7 @@ class Cluster:
         directory = record.settings.directory if record else "/"
         if not os.path.isdir(directory):
             raise Conflict(
-                f"node {self.name} has no folder {directory}", sessionId=session_id, directory=directory
+                f"node {self.name} has no directory {directory}", sessionId=session_id, directory=directory
             )
 
     # -- requests -------------------------------------------------------------------------------

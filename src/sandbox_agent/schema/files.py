@@ -13,7 +13,7 @@ class FileEntry(Struct, frozen=True, omit_defaults=True, rename="camel"):
     name: str
     path: str
     entry_type: Annotated[
-        EntryType, Meta(description="`file` for everything that is not a folder, including links.")
+        EntryType, Meta(description="`file` for everything that is not a directory, including links.")
     ]
     size: int
     modified: str
@@ -50,7 +50,7 @@ class FileMoved(Struct, frozen=True, rename={"source": "from", "target": "to"}):
 
 class Unpacked(Struct, frozen=True):
     paths: Annotated[
-        list[str], Meta(description="The first 1,024 paths that were written, including folders.")
+        list[str], Meta(description="The first 1,024 paths that were written, including directories.")
     ]
     truncated: Annotated[bool, Meta(description="More paths were written than are listed.")]
 

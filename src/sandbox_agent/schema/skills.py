@@ -1,4 +1,4 @@
-"""Skills: folders with a `SKILL.md`, where they come from, and what a session got."""
+"""Skills: directories with a `SKILL.md`, where they come from, and what a session got."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from msgspec import Meta, Struct
 
 
 class SkillSource(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where skills come from: a folder, or a git repository."""
+    """Where skills come from: a directory, or a git repository."""
 
     type: Annotated[
         Literal["local", "git", "github"],
-        Meta(description="`local`: a folder on the daemon's machine. `git`: a URL. `github`: `owner/name`."),
+        Meta(
+            description="`local`: a directory on the daemon's machine. `git`: a URL. `github`: `owner/name`."
+        ),
     ]
-    source: Annotated[str, Meta(min_length=1, max_length=2_000, description="The folder, URL or repository.")]
+    source: Annotated[
+        str, Meta(min_length=1, max_length=2_000, description="The directory, URL or repository.")
+    ]
     ref: Annotated[
         Annotated[str, Meta(max_length=200)] | None,
         Meta(description="Branch, tag or commit of a repository (default: its default branch)."),
     ] = None
     subpath: Annotated[
-        Annotated[str, Meta(max_length=1_000)] | None, Meta(description="Folder inside the source.")
+        Annotated[str, Meta(max_length=1_000)] | None, Meta(description="Directory inside the source.")
     ] = None
     skills: Annotated[
         tuple[Annotated[str, Meta(max_length=128)], ...] | None,

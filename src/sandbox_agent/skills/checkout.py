@@ -161,10 +161,10 @@ def _inherited(environ: Mapping[str, str]) -> dict[str, str]:
 def _check_sizes(listed: bytes) -> None:
     entries = [entry.split(b"\t")[0].split() for entry in listed.split(b"\0") if entry]
     if len(entries) > MAX_FILES:
-        raise SourceRefused(f"it has more than {MAX_FILES} files: name a folder with `subpath`")
+        raise SourceRefused(f"it has more than {MAX_FILES} files: name a directory with `subpath`")
     # The size of a submodule is `-`; it is not fetched.
     if sum(int(size) for *_, size in entries if size.isdigit()) > MAX_BYTES:
-        raise SourceRefused(f"its files exceed {MAX_BYTES >> 20} MiB: name a folder with `subpath`")
+        raise SourceRefused(f"its files exceed {MAX_BYTES >> 20} MiB: name a directory with `subpath`")
 
 
 def _reason(errors: bytes) -> str:

@@ -59,7 +59,7 @@ class SkillFolder:
             raise SourceRefused(f"`{subpath}` is outside the source")
         if not os.path.isdir(self._start):
             raise SourceRefused(
-                f"there is no folder `{subpath}` in it" if subpath else f"there is no folder {path}"
+                f"there is no directory `{subpath}` in it" if subpath else f"there is no directory {path}"
             )
 
     def find(self, name: str) -> list[FoundSkill]:
@@ -81,7 +81,7 @@ class SkillFolder:
             entries = _entries(folder)
             looked_at += len(entries)
             if looked_at > MAX_SEARCHED:
-                raise SourceRefused(f"it has more than {MAX_SEARCHED} files: name a folder with `subpath`")
+                raise SourceRefused(f"it has more than {MAX_SEARCHED} files: name a directory with `subpath`")
             if any(entry.name == FILE for entry in entries):
                 yield folder  # with everything below it
                 continue

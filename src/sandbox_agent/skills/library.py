@@ -146,7 +146,7 @@ def _checked(subpath: str) -> str:
     """A path inside the source, without what git would read as something else."""
     parts = [part for part in subpath.split("/") if part not in ("", ".")]
     if ".." in parts or ".git" in parts or not subpath.isprintable():
-        raise SourceRefused(f"`{subpath}` is not a folder inside it")
+        raise SourceRefused(f"`{subpath}` is not a directory inside it")
     return "/".join(parts)
 
 

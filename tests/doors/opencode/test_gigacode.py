@@ -33,7 +33,7 @@ def test_a_missing_folder_is_wrong_usage(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sandbox_agent", "gigacode", str(tmp_path / "none")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
-    assert "there is no folder" in done.stderr
+    assert "there is no directory" in done.stderr
 
 
 @pytest.mark.door("gigacode", "starts the daemon", "text")

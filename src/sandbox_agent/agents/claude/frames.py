@@ -482,8 +482,16 @@ class CommandLifecycle(Line, frozen=True, tag="command_lifecycle"):
     state: str = ""
 
 
+class SubagentRetry(Struct, frozen=True):
+    """A sub-agent repeats a request that failed."""
+
+    attempt: int | None = None
+    max_retries: int | None = None
+    error_category: str | None = None
+
+
 class ToolProgress(Line, frozen=True, tag="tool_progress"):
-    subagent_retry: Any = None
+    subagent_retry: SubagentRetry | None = None
     parent_tool_use_id: str | None = None
 
 

@@ -212,7 +212,8 @@ class ClaudeWire(Wire):
             case frames.CommandLifecycle(id, state):
                 conversation.turns.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
-                conversation.reports.fact("retry", frame)
+                detail = f"sub-agent, attempt {retry.attempt} of {retry.max_retries}: {retry.error_category}"
+                conversation.reports.fact("retry", frame, detail)
             case frames.ConversationReset():
                 conversation.reports.fact("session", frame)
             case frames.AuthStatus():

@@ -233,7 +233,9 @@ class Thread:
         if note.will_retry:
             # Each attempt streams a new message; the old one never completes.
             self.items.abandon_texts()
-            self.status("retry", {"message": failure.message, **failure.details}, failure.message)
+            why = note.error.additional_details
+            detail = f"{failure.message}: {why}" if why else failure.message
+            self.status("retry", {"message": failure.message, **failure.details}, detail)
         elif not self._failed:
             self._failed = True
             self._tell_failure(failure)

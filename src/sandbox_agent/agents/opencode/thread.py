@@ -360,7 +360,8 @@ class Thread:
                 if key not in self._noted:
                     self._noted.add(key)
                     payload = {"attempt": attempt, "message": error.data.message}
-                    self.scribe.status("retry", payload, error.data.message, parent=self._parent_item())
+                    detail = f"attempt {attempt}: {error.data.message}"
+                    self.scribe.status("retry", payload, detail, parent=self._parent_item())
             case FilePart() | CompactionPart() | PatchPart() | SnapshotPart() | SubtaskPart() | AgentPart():
                 pass
 
@@ -436,7 +437,8 @@ class Thread:
         self.calls.cut_off()
         status = event.status
         payload = {"attempt": status.attempt, "message": status.message, "next": status.next}
-        self.scribe.status("retry", payload, status.message, parent=self._parent_item())
+        detail = f"attempt {status.attempt}: {status.message}"
+        self.scribe.status("retry", payload, detail, parent=self._parent_item())
 
     def _title(self, title: str) -> None:
         if self.parent is not None or not title or title == self.conversation.title:

@@ -211,15 +211,36 @@ class CompactionEnd(Frame, frozen=True, tag="compaction_end"):
     error_message: str | None = None
 
 
-class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
+class Retry(Frame, frozen=True):
+    """Pi repeats a model call that failed."""
+
+    attempt: int | None = None
+    max_attempts: int | None = None
+    error_message: str | None = None
+
+    @property
+    def detail(self) -> str:
+        return f"attempt {self.attempt} of {self.max_attempts}: {self.error_message}"
+
+
+class AutoRetryStart(Retry, frozen=True, tag="auto_retry_start"):
     pass
 
 
 class AutoRetryEnd(Frame, frozen=True, tag="auto_retry_end"):
-    pass
+    success: bool = False
+    attempt: int | None = None
+    final_error: str | None = None
+
+    @property
+    def detail(self) -> str:
+        if self.success:
+            return f"attempt {self.attempt} succeeded"
+        why = f": {self.final_error}" if self.final_error else ""
+        return f"gave up after attempt {self.attempt}{why}"
 
 
-class SummarizationRetryScheduled(Frame, frozen=True, tag="summarization_retry_scheduled"):
+class SummarizationRetryScheduled(Retry, frozen=True, tag="summarization_retry_scheduled"):
     pass
 
 

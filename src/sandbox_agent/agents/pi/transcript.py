@@ -113,9 +113,11 @@ class PiConversation(Conversation):
                 scribe.status("compaction", payload_of(frame), "started")
             case pi.CompactionEnd():
                 self._compacted(message)
-            case pi.AutoRetryStart() | pi.SummarizationRetryScheduled() | pi.SummarizationRetryStart():
+            case pi.AutoRetryStart() | pi.SummarizationRetryScheduled() | pi.AutoRetryEnd():
+                scribe.status("retry", payload_of(frame), message.detail)
+            case pi.SummarizationRetryStart():
                 scribe.status("retry", payload_of(frame), "started")
-            case pi.AutoRetryEnd() | pi.SummarizationRetryFinished():
+            case pi.SummarizationRetryFinished():
                 scribe.status("retry", payload_of(frame), "ended")
             case pi.ExtensionError(path, event, error):
                 scribe.error(error, "agent_error", {"extension": path, "event": event})

@@ -123,6 +123,7 @@ class AsyncAgents(AsyncGuard):
         *,
         reinstall: bool = False,
         agent_version: str | None = None,
+        keep_default: bool = False,
         on_progress: Callable[[Progress], object] | None = None,
     ) -> Installed:
         """Install an agent, or return where it is installed.
@@ -131,6 +132,8 @@ class AsyncAgents(AsyncGuard):
         - `reinstall`: Install again even if it is installed.
         - `agent_version`: Version to install, or `latest`. Default: the installed version, or the tested
           one if none is installed.
+        - `keep_default`: Leave the default version as it is: only sessions with this `agentVersion` use the
+          new one.
         - `on_progress`: Called with each step; may be a coroutine function.
 
         Raises `InvalidRequest`, `UnsupportedAgent`, `PermissionDenied`, `InstallFailed`.
@@ -139,7 +142,7 @@ class AsyncAgents(AsyncGuard):
             call(
                 "POST",
                 f"/v1/agents/{segment(agent)}/install",
-                body={"reinstall": reinstall, "agentVersion": agent_version},
+                body={"reinstall": reinstall, "agentVersion": agent_version, "keepDefault": keep_default},
             ),
             Installed,
             on_progress,
@@ -231,7 +234,7 @@ class AsyncSessions(AsyncGuard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
+        - `skills`: Skills: directories with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults
@@ -307,7 +310,7 @@ class AsyncSessions(AsyncGuard):
         - `title`: Title to display.
         - `env`: Environment variables for the agent; readable only by the owner, never returned.
         - `mcp`: MCP servers by name.
-        - `skills`: Skills: folders with a `SKILL.md`, and where they come from.
+        - `skills`: Skills: directories with a `SKILL.md`, and where they come from.
         - `turn_timeout_ms`: Cancel a turn that takes longer (default: no limit).
         - `policy`: Rules for what the agent may do, after the operator's.
         - `limits`: Limits of the session; null removes one. For those not given, the daemon's defaults

@@ -107,7 +107,7 @@ async def turn_events(
 async def file_changes(
     transport: AsyncTransport, path: str | None, session_id: str | None
 ) -> AsyncGenerator[FileChange | None, None]:
-    """Changes below a folder, until the connection ends; None means that some were missed."""
+    """Changes below a directory, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
     async with aclosing(transport.frames(request, lambda: None)) as stream:
         async for frame in stream:

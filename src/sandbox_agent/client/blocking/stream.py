@@ -109,7 +109,7 @@ def turn_events(
 def file_changes(
     transport: Transport, path: str | None, session_id: str | None
 ) -> Generator[FileChange | None, None]:
-    """Changes below a folder, until the connection ends; None means that some were missed."""
+    """Changes below a directory, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
     with closing(transport.frames(request, lambda: None)) as stream:
         for frame in stream:
