@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import warnings
 import weakref
@@ -119,6 +120,14 @@ def test_an_id_that_names_another_resource_is_refused(turn_id: str) -> None:
     assert asked == []
 
 
+def test_a_limit_that_is_no_number_is_refused() -> None:
+    with server() as (endpoint, _), connect(endpoint) as client:
+        with pytest.raises(InvalidRequest, match="`timeout` is NaN"):
+            client.session("s").prompt("hello", timeout=math.nan)
+        with pytest.raises(InvalidRequest, match="`answer_timeout` is NaN"):
+            client.session("s").prompt("hello", answer_timeout=math.nan)
+
+
 # -- streams ------------------------------------------------------------------------------------
 
 
@@ -134,6 +143,11 @@ def frame(sequence: int, type: str = "item.delta", data: object = None) -> bytes
 
 
 ENDED = {"reason": "terminated", "terminated_by": "daemon"}
+TURN_ENDED = {
+    "turn_id": "turn_1",
+    "metadata": {"stop_reason": "end_turn", "duration_ms": 1},
+    "phase": "ended",
+}
 
 
 def numbers(events: list[Event]) -> list[int]:
