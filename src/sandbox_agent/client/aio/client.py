@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from ...errors import InvalidRequest, StreamError
+from ...schema import newer
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
 from ...schema.processes import ProcessRun
@@ -247,7 +248,7 @@ class AsyncSandboxAgent(AsyncOperations):
 
     async def _decoded(self, answer: Answer, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(answer.content, type=kind)
+            return newer.decode(answer.content, kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as reason:
             endpoint = (await self.transport.address()).endpoint
             raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None

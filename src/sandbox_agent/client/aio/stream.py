@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-import msgspec
-
 from ...errors import SandboxAgentError
+from ...schema import newer
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
@@ -114,7 +113,7 @@ async def file_changes(
             if frame.event == "lost":
                 yield None
             elif frame.data:
-                yield msgspec.json.decode(frame.data, type=FileChange)
+                yield newer.decode(frame.data, FileChange)
 
 
 async def all_events(
@@ -128,7 +127,7 @@ async def all_events(
     async with aclosing(frames(transport, resume)) as stream:
         async for frame in stream:
             if frame.event == "session":
-                yield msgspec.json.decode(frame.data, type=SessionInfo)
+                yield newer.decode(frame.data, SessionInfo)
             else:
                 yield decode_event(frame.data)
 
@@ -146,4 +145,4 @@ async def log_entries(
 
     async with aclosing(frames(transport, resume)) as entries:
         async for frame in entries:
-            yield msgspec.json.decode(frame.data, type=LogEntry)
+            yield newer.decode(frame.data, LogEntry)

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 
-import msgspec
-
 from ...errors import SandboxAgentError
+from ...schema import newer
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
@@ -116,7 +115,7 @@ def file_changes(
             if frame.event == "lost":
                 yield None
             elif frame.data:
-                yield msgspec.json.decode(frame.data, type=FileChange)
+                yield newer.decode(frame.data, FileChange)
 
 
 def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:
@@ -128,7 +127,7 @@ def all_events(transport: Transport, offset: int | None) -> Generator[Event | Se
     with closing(frames(transport, resume)) as stream:
         for frame in stream:
             if frame.event == "session":
-                yield msgspec.json.decode(frame.data, type=SessionInfo)
+                yield newer.decode(frame.data, SessionInfo)
             else:
                 yield decode_event(frame.data)
 
@@ -146,4 +145,4 @@ def log_entries(
 
     with closing(frames(transport, resume)) as entries:
         for frame in entries:
-            yield msgspec.json.decode(frame.data, type=LogEntry)
+            yield newer.decode(frame.data, LogEntry)
