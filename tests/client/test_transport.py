@@ -28,6 +28,7 @@ from sandbox_agent import (
     NoAnswerInTime,
     NotADaemon,
     PermissionRequested,
+    Progress,
     Retry,
     SandboxAgent,
     TokenInvalid,
@@ -472,6 +473,20 @@ def test_a_raw_response_has_status_headers_and_bytes_beside_the_result() -> None
         raw = client.with_raw_response(client.system.health)
     assert (raw.status, raw.headers["x-mood"], raw.parsed.status) == (200, "good", "ok")
     assert msgspec.json.decode(raw.content) == HEALTH
+
+
+def test_an_install_with_progress_has_a_raw_response_too() -> None:
+    installed = {"alreadyInstalled": False, "version": "1.0", "path": "/mock", "source": "npm"}
+    frames = (
+        b'event: progress\ndata: {"stage": "dreaming"}\n\n',
+        b"event: result\ndata: %b\n\n" % msgspec.json.encode(installed),
+    )
+    steps: list[Progress] = []
+    with server(stream(*frames)) as (endpoint, _), connect(endpoint) as client:
+        raw = client.with_raw_response(client.agents.install, "mock", on_progress=steps.append)
+    assert [step.stage for step in steps] == ["dreaming"]
+    assert (raw.status, raw.headers["content-type"], raw.parsed.version) == (200, "text/event-stream", "1.0")
+    assert msgspec.json.decode(raw.content) == installed
 
 
 def test_what_sends_no_request_has_no_raw_response() -> None:

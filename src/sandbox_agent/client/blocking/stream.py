@@ -12,7 +12,7 @@ from ...schema import newer
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
-from ..call import Call, call, segment, session_path
+from ..call import Answer, Call, call, segment, session_path
 from ..events import Event, decode_event, ends_session
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
@@ -30,21 +30,21 @@ def frames(
     *,
     has_end: bool = False,
     until: float | None = None,
-    accepted: Callable[[], None] | None = None,
+    accepted: Callable[[Answer], object] | None = None,
 ) -> Generator[Frame, None]:
     """Frames, each once, until the last one.
 
     - `has_end`: The stream is also over when the daemon ends it.
     - `until`: When to raise `DeadlinePassed`, on the monotonic clock.
-    - `accepted`: Called when the daemon has accepted the request.
+    - `accepted`: Called with the head of the response when the daemon has accepted the request.
     """
     seen: int | None = None
     patience = transport.patience()
 
-    def connected() -> None:
+    def connected(head: Answer) -> None:
         patience.connected()
         if accepted is not None:
-            accepted()
+            accepted(head)
 
     while True:
         try:
@@ -99,7 +99,7 @@ def turn_events(
         seen = offset if seen is None else seen
         return call("GET", path, query={"offset": seen}) if seen else prompt.stream()
 
-    found = frames(transport, resume, until=until, accepted=prompt.accepted)
+    found = frames(transport, resume, until=until, accepted=lambda _: prompt.accepted())
     with closing(found) as stream:
         for frame in stream:
             yield decode_event(frame.data)
@@ -110,7 +110,7 @@ def file_changes(
 ) -> Generator[FileChange | None, None]:
     """Changes below a folder, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
-    with closing(transport.frames(request, lambda: None)) as stream:
+    with closing(transport.frames(request, lambda _: None)) as stream:
         for frame in stream:
             if frame.event == "lost":
                 yield None
