@@ -96,5 +96,5 @@ if __name__ == "__main__":
         asyncio.run(main(arguments.agent, arguments.port, arguments.origin))
     except KeyboardInterrupt:
         pass
-    except SandboxAgentError as error:
-        sys.exit(str(error))
+    except (SandboxAgentError, OSError, OverflowError) as error:
+        sys.exit(str(error))  # e.g. the port is in use, or no port at all

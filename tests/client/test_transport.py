@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import warnings
 import weakref
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import msgspec
@@ -25,9 +27,12 @@ from sandbox_agent import (
     InvalidRequest,
     NoAnswerInTime,
     NotADaemon,
+    PermissionRequested,
+    Progress,
     Retry,
     SandboxAgent,
     TokenInvalid,
+    Transcript,
     Unavailable,
     UnknownEvent,
     UnknownProblem,
@@ -119,6 +124,14 @@ def test_an_id_that_names_another_resource_is_refused(turn_id: str) -> None:
     assert asked == []
 
 
+def test_a_limit_that_is_no_number_is_refused() -> None:
+    with server() as (endpoint, _), connect(endpoint) as client:
+        with pytest.raises(InvalidRequest, match="`timeout` is NaN"):
+            client.session("s").prompt("hello", timeout=math.nan)
+        with pytest.raises(InvalidRequest, match="`answer_timeout` is NaN"):
+            client.session("s").prompt("hello", answer_timeout=math.nan)
+
+
 # -- streams ------------------------------------------------------------------------------------
 
 
@@ -134,6 +147,12 @@ def frame(sequence: int, type: str = "item.delta", data: object = None) -> bytes
 
 
 ENDED = {"reason": "terminated", "terminated_by": "daemon"}
+STARTED = {"turn_id": "turn_1", "phase": "started"}
+TURN_ENDED = {
+    "turn_id": "turn_1",
+    "metadata": {"stop_reason": "end_turn", "duration_ms": 1},
+    "phase": "ended",
+}
 
 
 def numbers(events: list[Event]) -> list[int]:
@@ -272,6 +291,115 @@ def test_a_turn_whose_session_ends_in_a_way_of_a_newer_daemon_has_ended_too() ->
         assert numbers(list(client.session("s").prompt("hello"))) == [2, 3]
 
 
+BROWSING: dict[str, Any] = {
+    "permission_id": "perm_1",
+    "action": "browse",
+    "status": "escalated",
+    "metadata": {"tool_name": "browse", "input": {}, "kind": "browser", "title": "open a page"},
+}
+WONDERING: dict[str, Any] = {
+    "question_id": "quest_1",
+    "prompt": "Which moon?",
+    "options": ["Io"],
+    "status": "escalated",
+    "metadata": {"questions": [{"question": "Which moon?", "header": "", "options": []}]},
+}
+
+
+def tool_request(status: str) -> dict[str, object]:
+    call = {"call_id": "call_1", "name": "moons", "arguments": {}}
+    content = [{"type": "status", "label": "tool_request"}, {"type": "json", "json": call}]
+    item = {"item_id": "itm_1", "native_item_id": None, "parent_id": None, "kind": "status", "role": "system"}
+    return {"item": {**item, "status": status, "content": content}}
+
+
+def test_a_permission_with_values_of_a_newer_daemon_is_asked_for() -> None:
+    asks = frame(3, "permission.requested", BROWSING)
+    pieces = (
+        stream(frame(2, "turn.started", STARTED), asks, frame(4, "turn.ended", TURN_ENDED)),
+        answer({"permissions": [BROWSING]}),
+        answer(status=204),
+    )
+    requests: list[PermissionRequested] = []
+
+    def allow(request: PermissionRequested) -> bool:
+        requests.append(request)
+        return True
+
+    with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
+        turn = client.session("s").prompt("hello", on_permission=allow)
+        event = list(turn)[1]
+    [request] = requests
+    assert (event.type, event.data) == ("permission.requested", request)
+    assert [str(value) for value in (request.status, request.metadata.kind)] == ["escalated", "browser"]
+    assert (asked[-1].path, msgspec.json.decode(asked[-1].body)) == (
+        "/v1/sessions/s/permissions/perm_1/reply",
+        {"reply": "once"},
+    )
+    assert msgspec.json.decode(msgspec.json.encode(event)) == msgspec.json.decode(
+        asks.partition(b"data: ")[2]
+    )
+
+
+def test_a_question_with_values_of_a_newer_daemon_is_asked() -> None:
+    asks = frame(3, "question.requested", WONDERING)
+    pieces = (
+        stream(frame(2, "turn.started", STARTED), asks, frame(4, "turn.ended", TURN_ENDED)),
+        answer({"questions": [WONDERING]}),
+        answer(status=204),
+    )
+    with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
+        client.session("s").prompt("hello", on_question=lambda request: request.options[0]).result()
+    assert msgspec.json.decode(asked[-1].body) == {"answers": [["Io"]]}
+
+
+def test_a_call_of_a_tool_with_values_of_a_newer_daemon_is_answered() -> None:
+    def moons() -> str:
+        return "Io"
+
+    pieces = (
+        stream(
+            frame(2, "turn.started", STARTED),
+            frame(3, "item.started", tool_request("waiting")),
+            frame(4, "turn.ended", TURN_ENDED),
+        ),
+        answer({"toolCalls": [{"call_id": "call_1", "name": "moons", "arguments": {}}]}),
+        answer(status=204),
+    )
+    with server(*pieces) as (endpoint, asked), connect(endpoint) as client:
+        client.session("s", tools=[moons]).prompt("hello").result()
+    assert msgspec.json.decode(asked[-1].body)["output"] == "Io"
+
+
+def test_what_was_answered_in_a_way_of_a_newer_daemon_waits_no_more() -> None:
+    decided = {"metadata": {**BROWSING["metadata"], "decided_by": "committee"}}
+    answered = {"metadata": {**WONDERING["metadata"], "decided_by": "committee"}}
+    pieces = stream(
+        frame(1, "permission.requested", BROWSING),
+        frame(2, "question.requested", WONDERING),
+        frame(3, "item.started", tool_request("in_progress")),
+        frame(4, "permission.resolved", {**BROWSING, **decided}),
+        frame(5, "question.resolved", {**WONDERING, **answered}),
+        frame(6, "item.completed", tool_request("withdrawn")),
+        END,
+    )
+    transcript = Transcript()
+    waiting: list[int] = []
+    with server(pieces) as (endpoint, _), connect(endpoint) as client:
+        for event in client.session("s").events(follow=True):
+            transcript.add(event)
+            waiting.append(
+                len(transcript.permissions) + len(transcript.questions) + len(transcript.tool_requests)
+            )
+    assert waiting == [1, 2, 3, 2, 1, 0]
+
+
+def test_an_answer_with_values_of_a_newer_daemon_is_readable() -> None:
+    newer = answer({"status": "radiant", "version": __version__})
+    with server(newer) as (endpoint, _), connect(endpoint) as client:
+        assert str(client.system.health().status) == "radiant"
+
+
 # -- problems -----------------------------------------------------------------------------------
 
 
@@ -345,6 +473,20 @@ def test_a_raw_response_has_status_headers_and_bytes_beside_the_result() -> None
         raw = client.with_raw_response(client.system.health)
     assert (raw.status, raw.headers["x-mood"], raw.parsed.status) == (200, "good", "ok")
     assert msgspec.json.decode(raw.content) == HEALTH
+
+
+def test_an_install_with_progress_has_a_raw_response_too() -> None:
+    installed = {"alreadyInstalled": False, "version": "1.0", "path": "/mock", "source": "npm"}
+    frames = (
+        b'event: progress\ndata: {"stage": "dreaming"}\n\n',
+        b"event: result\ndata: %b\n\n" % msgspec.json.encode(installed),
+    )
+    steps: list[Progress] = []
+    with server(stream(*frames)) as (endpoint, _), connect(endpoint) as client:
+        raw = client.with_raw_response(client.agents.install, "mock", on_progress=steps.append)
+    assert [step.stage for step in steps] == ["dreaming"]
+    assert (raw.status, raw.headers["content-type"], raw.parsed.version) == (200, "text/event-stream", "1.0")
+    assert msgspec.json.decode(raw.content) == installed
 
 
 def test_what_sends_no_request_has_no_raw_response() -> None:

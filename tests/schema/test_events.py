@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -45,6 +45,7 @@ from sandbox_agent.schema.items import (
     StatusPart,
     Text,
     ToolCall,
+    ToolKind,
     ToolResult,
 )
 
@@ -227,6 +228,25 @@ MESSAGE = {
 )
 def test_unknown_data_stays_plain_json(type: str, data: dict[str, Any]) -> None:
     assert decode_event(on_the_wire(data, type)) == event(data, type)
+
+
+@pytest.mark.parametrize("type", ["permission.requested", "permission.resolved"])
+def test_a_new_value_in_a_permission_is_kept(type: str) -> None:
+    metadata = {"tool_name": "browse", "input": {}, "kind": "browser", "decided_by": "committee"}
+    data = {"permission_id": "p", "action": "browse", "status": "escalated", "metadata": metadata}
+    decoded = decode_event(on_the_wire(data, type)).data
+    assert isinstance(decoded, PermissionRequested | PermissionResolved)
+    assert msgspec.to_builtins(decoded) == {**data, "metadata": {**metadata, "title": ""}}
+
+
+@pytest.mark.parametrize("type", ["item.started", "item.completed"])
+def test_a_new_kind_of_tool_is_kept(type: str) -> None:
+    call = {"type": "tool_call", "name": "browse", "arguments": "{}", "call_id": "c", "kind": "browser"}
+    data = {"item": {**MESSAGE, "kind": "tool_call", "status": "postponed", "content": [call]}}
+    decoded = decode_event(on_the_wire(data, type)).data
+    assert isinstance(decoded, ItemStarted | ItemCompleted)
+    assert decoded.item.content == (ToolCall("browse", "{}", "c", cast(ToolKind, "browser")),)
+    assert str(decoded.item.status) == "postponed"
 
 
 @pytest.mark.parametrize("data", EXAMPLES, ids=lambda data: data.TYPE)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,22 @@ def test_relay_passes_every_event_on_and_takes_the_page_s_answers(
         assert program.wait(SECONDS) == 0
         if program.stdout is not None:
             program.stdout.close()
+
+
+def test_relay_says_that_its_port_is_in_use(tmp_path: Path, environ: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        words = ["mock", "--port", str(port)]
+        [line] = run("relay.py", *words, folder=tmp_path, environ=environ, code=1).splitlines()
+    assert str(port) in line
+    assert "address already in use" in line
+
+
+def test_relay_says_that_its_port_is_none(tmp_path: Path, environ: dict[str, str]) -> None:
+    words = ["mock", "--port", "99999"]
+    assert run("relay.py", *words, folder=tmp_path, environ=environ, code=1).splitlines() == [
+        "bind(): port must be 0-65535."
+    ]
 
 
 def test_compare_shows_three_agents_side_by_side(tmp_path: Path, environ: dict[str, str]) -> None:

@@ -63,6 +63,21 @@ def test_a_prompt_that_ends_the_session_ends_with_it(session: Session) -> None:
         session.prompt("more").result()
 
 
+@pytest.mark.parametrize("prompt", ["permission x", "question", "call leave"])
+def test_a_session_that_is_deleted_before_it_gets_its_answer_ends_its_turn(
+    endpoint: str, prompt: str
+) -> None:
+    with SandboxAgent.connect(endpoint, TOKEN) as client:
+
+        def leave() -> str:
+            deleted.delete()
+            return "Red"
+
+        deleted = client.sessions.create(agent="mock", tools=[leave])
+        turn = deleted.prompt(prompt, on_permission=lambda _: leave() == "Red", on_question=lambda _: leave())
+        assert turn.result().stop_reason == "interrupted"
+
+
 def test_a_turn_that_is_read_again_asks_nothing_that_was_answered(session: Session) -> None:
     asked: list[PermissionRequested] = []
 

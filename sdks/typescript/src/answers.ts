@@ -1,5 +1,5 @@
 /** Handlers that answer an agent's requests, and what they may return. */
-import { WrongUsage } from "./errors.js";
+import { Conflict, NotFound, SessionNotFound, WrongUsage } from "./errors.js";
 import type { PermissionRequested, QuestionRequested } from "./events.js";
 import type { components } from "./openapi.js";
 import type { ToolRequest } from "./tools.js";
@@ -26,6 +26,17 @@ export interface Handlers {
 export function requestId(request: Request): string {
   if ("permission_id" in request) return request.permission_id;
   return "question_id" in request ? request.question_id : request.call_id;
+}
+
+/**
+ * The result of a request about something that may be settled: another client was faster, the turn has ended, or the
+ * session is gone. The stream reports which.
+ */
+export async function unlessSettled<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof Conflict || error instanceof NotFound || error instanceof SessionNotFound) return undefined;
+    throw error;
+  });
 }
 
 /** The most specific handlers: those of the turn, the session or the client. */

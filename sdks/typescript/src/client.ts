@@ -24,6 +24,7 @@ export class SandboxAgent extends Operations {
     super(checked(options));
     this.sessions = new Sessions(this, options);
     this.#daemon = daemon;
+    if (daemon) this.http.daemonEnded = () => daemon.ended();
     this.#started = started;
   }
 

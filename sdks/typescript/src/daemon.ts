@@ -37,6 +37,8 @@ export interface Daemon {
   readonly baseUrl: string;
   readonly token: string;
   readonly pid: number | undefined;
+  /** The exit code or signal with which it ended; null while it runs. */
+  ended(): string | null;
   stop(): Promise<void>;
 }
 
@@ -65,7 +67,8 @@ export async function startDaemon(options: StartOptions): Promise<Daemon> {
   });
   const baseUrl = await listening(child, program, options.startTimeoutMs ?? 60_000);
   letGo(child);
-  return { baseUrl, token, pid: child.pid, stop: () => stop(child) };
+  const ended = () => child.signalCode ?? (child.exitCode === null ? null : `exit code ${child.exitCode}`);
+  return { baseUrl, token, pid: child.pid, ended, stop: () => stop(child) };
 }
 
 /** The address that the daemon prints when it listens. */

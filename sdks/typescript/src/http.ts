@@ -89,6 +89,8 @@ export class Http {
   readonly baseUrl: string;
   readonly reconnectTimeoutMs: number;
   readonly silenceTimeoutMs: number;
+  /** How the daemon that this program started has ended, if it has: it will not come back. */
+  daemonEnded: () => string | null = () => null;
   readonly #token: string | undefined;
   readonly #fetch: typeof globalThis.fetch;
   readonly #maxRetries: number;
@@ -135,10 +137,18 @@ export class Http {
       try {
         return await work();
       } catch (error) {
+        this.checkDaemon(error);
         if (tries >= this.#maxRetries || !isRetryable(operation, error)) throw error;
         await pause(waitAfter(tries, error), call.signal);
       }
     }
+  }
+
+  /** Throws if a request failed because the daemon that this program started has ended. */
+  checkDaemon(error: unknown): void {
+    const how = this.daemonEnded();
+    if (how === null || !(error instanceof DaemonUnreachable)) return;
+    throw new DaemonUnreachable(`the daemon that this program started has ended (${how})`, { cause: error });
   }
 
   /** Send a request once. */

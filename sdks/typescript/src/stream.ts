@@ -68,6 +68,7 @@ export async function* follow(http: Http, operation: Operation, call: Call, opti
       }
     } catch (error) {
       call.signal?.throwIfAborted();
+      http.checkDaemon(error);
       if (!(error instanceof DaemonUnreachable) && !isPutOff(error)) throw error;
       failure = error;
     } finally {

@@ -1,5 +1,6 @@
 /** Tools of the client: their descriptions for the agent, and the handling of their results. */
-import { Conflict, InvalidRequest, NotFound, PayloadTooLarge, WrongUsage } from "./errors.js";
+import { unlessSettled } from "./answers.js";
+import { InvalidRequest, PayloadTooLarge, WrongUsage } from "./errors.js";
 import type { Item } from "./events.js";
 import type { Http } from "./http.js";
 import type { components } from "./openapi.js";
@@ -65,8 +66,8 @@ export class Toolbox {
     if (!tool || this.#running.has(callId)) return;
     this.#running.add(callId);
     try {
-      const { toolCalls } = await http.json<ToolCallList>("tool_calls.list", { path: { session_id: sessionId } });
-      const waiting = toolCalls.find((call) => call.call_id === callId);
+      const listed = http.json<ToolCallList>("tool_calls.list", { path: { session_id: sessionId } });
+      const waiting = (await unlessSettled(listed))?.toolCalls.find((call) => call.call_id === callId);
       if (waiting) await reply(http, sessionId, callId, await replyOf(tool, waiting.arguments));
     } finally {
       this.#running.delete(callId);
@@ -149,14 +150,10 @@ function textOf(value: unknown): string {
 
 async function reply(http: Http, sessionId: string, callId: string, body: ToolReply): Promise<void> {
   const path = { session_id: sessionId, call_id: callId };
-  try {
-    await http.done("tool_calls.reply", { path, body }).catch(async (refused: unknown) => {
-      if (!(refused instanceof InvalidRequest) && !(refused instanceof PayloadTooLarge)) throw refused;
-      const error = `the result of the tool was refused: ${refused.message}`;
-      await http.done("tool_calls.reply", { path, body: { error } });
-    });
-  } catch (error) {
-    // Another client was faster, or the turn has ended: the stream reports which.
-    if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
-  }
+  const sent = http.done("tool_calls.reply", { path, body }).catch(async (refused: unknown) => {
+    if (!(refused instanceof InvalidRequest) && !(refused instanceof PayloadTooLarge)) throw refused;
+    const error = `the result of the tool was refused: ${refused.message}`;
+    await http.done("tool_calls.reply", { path, body: { error } });
+  });
+  await unlessSettled(sent);
 }

@@ -352,7 +352,7 @@ export class TranscriptFold {
       resolvedAt: null,
       ...facts,
     }));
-    this.#settle(node, facts, event);
+    this.#settle(node, facts, event, event.type === "permission.resolved");
     const tool = facts.callId === null ? undefined : this.#tools.get(facts.callId);
     if (tool && !tool.draft.permissionIds.includes(facts.permissionId)) {
       tool.draft.permissionIds = [...tool.draft.permissionIds, facts.permissionId];
@@ -368,7 +368,7 @@ export class TranscriptFold {
       resolvedAt: null,
       ...facts,
     }));
-    this.#settle(node, facts, event);
+    this.#settle(node, facts, event, event.type === "question.resolved");
   }
 
   /** The entry of a request, beside the call that it is about. */
@@ -381,8 +381,8 @@ export class TranscriptFold {
     return node;
   }
 
-  #settle(node: Node, facts: { state: string }, event: Event): void {
-    const resolved = facts.state !== "requested";
+  /** Whether it is resolved is said by the type: a newer daemon may send states that this client does not know. */
+  #settle(node: Node, facts: object, event: Event, resolved: boolean): void {
     Object.assign(node.draft, facts, resolved ? { resolvedAt: event.time } : {});
     if (resolved) this.#pending.delete(node);
     else this.#pending.add(node);

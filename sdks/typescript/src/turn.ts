@@ -12,9 +12,10 @@ import {
   permissionBody,
   type Request,
   requestId,
+  unlessSettled,
 } from "./answers.js";
 import type { ErrorEntry, Transcript } from "./entries.js";
-import { AnswerNeeded, Conflict, DaemonUnreachable, NotFound, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
+import { AnswerNeeded, DaemonUnreachable, TurnFailed, TurnTimeout, WrongUsage } from "./errors.js";
 import type { Event, ItemDelta, PermissionRequested, QuestionRequested, StopReason, Usage } from "./events.js";
 import type { CallOptions, Http } from "./http.js";
 import type { PermissionList, QuestionList, SentMessage } from "./operations.js";
@@ -86,6 +87,8 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
     options: TurnOptions & { offset: number; toolbox: Toolbox; saw: (event: Event) => void },
   ) {
     this.sent = sent;
+    // Whoever reads the turn gets its error. Until then it is not an unhandled one, which would end the program.
+    sent.catch(() => {});
     this.#http = http;
     this.#sessionId = sessionId;
     this.#offset = options.offset;
@@ -267,41 +270,40 @@ export class Turn implements AsyncIterable<Event>, PromiseLike<TurnResult> {
 
   async #answer(request: PermissionRequested | QuestionRequested): Promise<void> {
     const { onPermission, onQuestion } = this.#options;
-    try {
-      // Skip requests that a rule has decided, and past ones of a turn that is read again.
-      if (!(await this.#stillWaits(request))) return;
-      if ("permission_id" in request) await this.#decide(request, onPermission!);
-      else await this.#reply(request, onQuestion!);
-    } catch (error) {
-      // Another client was faster, or the turn has ended: the stream reports which.
-      if (!(error instanceof Conflict) && !(error instanceof NotFound)) throw error;
-    }
+    // Skip requests that a rule has decided, and past ones of a turn that is read again.
+    if (!(await this.#stillWaits(request))) return;
+    if ("permission_id" in request) await this.#decide(request, onPermission!);
+    else await this.#reply(request, onQuestion!);
   }
 
   async #stillWaits(request: Request): Promise<boolean> {
     const path = { session_id: this.#sessionId };
     if ("permission_id" in request) {
-      const { permissions } = await this.#http.json<PermissionList>("permissions.list", { path });
-      return permissions.some((pending) => pending.permission_id === request.permission_id);
+      const list = await unlessSettled(this.#http.json<PermissionList>("permissions.list", { path }));
+      return list?.permissions.some((pending) => pending.permission_id === request.permission_id) ?? false;
     }
     if ("call_id" in request) {
-      const { toolCalls } = await this.#http.json<ToolCallList>("tool_calls.list", { path });
-      return toolCalls.some((pending) => pending.call_id === request.call_id);
+      const list = await unlessSettled(this.#http.json<ToolCallList>("tool_calls.list", { path }));
+      return list?.toolCalls.some((pending) => pending.call_id === request.call_id) ?? false;
     }
-    const { questions } = await this.#http.json<QuestionList>("questions.list", { path });
-    return questions.some((pending) => pending.question_id === request.question_id);
+    const list = await unlessSettled(this.#http.json<QuestionList>("questions.list", { path }));
+    return list?.questions.some((pending) => pending.question_id === request.question_id) ?? false;
   }
 
   async #decide(request: PermissionRequested, onPermission: OnPermission): Promise<void> {
     const path = { session_id: this.#sessionId, permission_id: request.permission_id };
-    await this.#http.done("permissions.reply", { path, body: permissionBody(await onPermission(request)) });
+    const body = permissionBody(await onPermission(request));
+    await unlessSettled(this.#http.done("permissions.reply", { path, body }));
   }
 
   async #reply(request: QuestionRequested, onQuestion: OnQuestion): Promise<void> {
     const path = { session_id: this.#sessionId, question_id: request.question_id };
     const answer = await onQuestion(request);
-    if (answer === null) await this.#http.done("questions.reject", { path });
-    else await this.#http.done("questions.reply", { path, body: { answers: labelsOf(answer) } });
+    const sent =
+      answer === null
+        ? this.#http.done("questions.reject", { path })
+        : this.#http.done("questions.reply", { path, body: { answers: labelsOf(answer) } });
+    await unlessSettled(sent);
   }
 }
 

@@ -6,9 +6,11 @@ import { after, test } from "node:test";
 import {
   type Event,
   METHODS,
+  NotFound,
   SandboxAgent,
   type Session,
   SessionAlreadyExists,
+  SessionNotFound,
   TokenInvalid,
   WrongUsage,
 } from "sandbox-agentd";
@@ -238,6 +240,21 @@ test("the error of a handler is thrown where the turn is read", async () => {
   await turn.cancel();
 });
 
+test("an error that a handler got from the daemon is thrown, too", async () => {
+  const session = await mock();
+  const onPermission = () => session.replyPermission("perm_nobody", "once").then(() => true);
+  const turn = session.prompt("permission x", { onPermission, timeoutMs: 5000 });
+  await assert.rejects(Promise.resolve(turn), NotFound);
+  await turn.cancel();
+});
+
+test("a session that is deleted while a handler thinks ends its turn", async () => {
+  const session = await mock();
+  const onPermission = () => session.delete().then(() => true);
+  const { stopReason } = await session.prompt("permission x", { onPermission });
+  assert.equal(stopReason, "interrupted");
+});
+
 test("a signal ends the reading and not the turn", async () => {
   const session = await mock();
   const control = new AbortController();
@@ -249,6 +266,15 @@ test("a signal ends the reading and not the turn", async () => {
   for await (const event of session.events()) {
     if (event.type === "turn.ended") return assert.equal(event.data.metadata.stop_reason, "end_turn");
   }
+});
+
+test("a signal that has fired, and a session that is gone, are errors where the turn is read and nowhere else", async () => {
+  const session = await mock();
+  await assert.rejects(Promise.resolve(session.prompt("hello", { signal: AbortSignal.abort() })), { name: "AbortError" });
+  await session.delete();
+  const turn = session.prompt("hello");
+  await turn.sent.catch(() => {});
+  await assert.rejects(Promise.resolve(turn), SessionNotFound);
 });
 
 test("a key of the program's own finds a turn of the past", async () => {

@@ -85,6 +85,18 @@ test("a program that is killed takes its daemon with it", async () => {
   await isGone(pid);
 });
 
+test("a daemon that was killed is not waited for", async () => {
+  const client = await SandboxAgent.start({ ...optionsIn(temporaryFolder()), reconnectTimeoutMs: 15_000 });
+  const session = await client.sessions.create({ agent: "mock" });
+  const turn = session.prompt("slow 60");
+  for await (const event of turn) if (event.type === "turn.started") break;
+  assert.ok(client.daemonPid);
+  process.kill(client.daemonPid, "SIGKILL");
+  const ended = { name: "DaemonUnreachable", message: /^the daemon that this program started has ended \(SIGKILL\)/ };
+  await assert.rejects(Promise.resolve(turn), ended);
+  await assert.rejects(client.getHealth(), ended);
+});
+
 test("a daemon that cannot start says why", async () => {
   const folder = temporaryFolder();
   await assert.rejects(SandboxAgent.start({ ...optionsIn(folder), flags: ["--log-level", "shouting"] }), (error) => {

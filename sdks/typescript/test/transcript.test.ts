@@ -246,3 +246,14 @@ test("twenty thousand events fold while a page draws", () => {
   assert.equal(fold.transcript.entries.length, 5_001);
   assert.ok(took < 2_000, `it took ${Math.round(took)} ms`);
 });
+
+test("a request waits even if only a newer daemon knows its state, until it is resolved", () => {
+  const events = eventsOf("mock/rejected/universal.jsonl").map((event) =>
+    event.type === "permission.requested" ? { ...event, data: { ...event.data, status: "escalated" } as never } : event,
+  );
+  const until = (type: string) => events.slice(0, events.findIndex((event) => event.type === type) + 1);
+  const asked = foldTranscript(until("permission.requested"));
+  assert.deepEqual([asked.state, asked.pending.length], ["requires_action", 1]);
+  const resolved = foldTranscript(until("permission.resolved"));
+  assert.deepEqual([resolved.state, resolved.pending.length], ["running", 0]);
+});

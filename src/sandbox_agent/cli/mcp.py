@@ -104,7 +104,8 @@ class Bridge:
         patience = self._transport.patience()
         while True:
             try:
-                async with aclosing(self._transport.frames(call, patience.connected)) as frames:
+                stream = self._transport.frames(call, lambda _: patience.connected())
+                async with aclosing(stream) as frames:
                     async for frame in frames:
                         await self._stdout.send(frame.data)
                         if not isinstance(read(frame.data), Note):

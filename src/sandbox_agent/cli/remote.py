@@ -176,7 +176,7 @@ class Remote:
         streamed = request.with_header("Accept", "text/event-stream")
         with (
             _as_command_errors(),
-            contextlib.closing(self._transport.frames(streamed, lambda: None)) as stream,
+            contextlib.closing(self._transport.frames(streamed, lambda _: None)) as stream,
         ):
             yield from stream
 
@@ -196,13 +196,13 @@ class _Transport(Transport):
         self._is_away = True
 
     def frames(
-        self, call: Call, connected: Callable[[], None], until: float | None = None
+        self, call: Call, connected: Callable[[Answer], None], until: float | None = None
     ) -> Generator[Frame, None]:
-        def is_back() -> None:
+        def is_back(head: Answer) -> None:
             if self._is_away:
                 print("sandbox-agent: reconnected", file=sys.stderr)
             self._is_away = False
-            connected()
+            connected(head)
 
         return super().frames(call, is_back, until)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..errors import InvalidRequest
 from ..schema.events import PermissionRequested, QuestionRequested
 from ..schema.tools import ToolRequest
 from .failures import AnswerNeeded, TurnTimeout
@@ -36,6 +38,9 @@ class Waits:
         answer_timeout: float | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        for name, seconds in (("timeout", timeout), ("answer_timeout", answer_timeout)):
+            if seconds is not None and math.isnan(seconds):
+                raise InvalidRequest(f"`{name}` is NaN, and such a time never comes")
         self._timeout = timeout
         self._answer_timeout = answer_timeout
         self._clock = clock

@@ -6,11 +6,13 @@ stored bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import msgspec
 from msgspec import Struct, field
 
+from . import newer
 from .items import Item, Kind, Role, ToolKind, Visibility
 from .policy import RuleReference
 from .times import Time
@@ -334,14 +336,28 @@ def decode_data(type: str, body: bytes) -> AnyData:
     return data
 
 
+_REQUESTS = (
+    ItemStarted,
+    ItemCompleted,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionRequested,
+    QuestionResolved,
+)
+"""What asks a client for an answer, or says that there is one. An unknown value in it must not hide that."""
+
+
 def decode_event(body: bytes | str) -> Event:
-    """Decode an event. If a newer daemon added a type, part or value, `data` stays plain JSON."""
+    """Decode an event. If a newer daemon added a type, part or value, `data` stays plain JSON.
+
+    In permissions, questions and items, a new value of a closed set is kept, unless it is the kind or role of an item.
+    """
     envelope = _envelope.decode(body)
     decoder = _data.get(envelope.type)
     try:
         data: Any = decoder.decode(envelope.data) if decoder else msgspec.json.decode(envelope.data)
     except msgspec.ValidationError:
-        data = msgspec.json.decode(envelope.data)
+        data = _of_newer_daemon(envelope)
     return Event(
         envelope.event_id,
         envelope.sequence,
@@ -354,3 +370,18 @@ def decode_event(body: bytes | str) -> Event:
         data,
         envelope.raw,
     )
+
+
+def _of_newer_daemon(envelope: _Envelope) -> Any:
+    kind = EVENT_TYPES[envelope.type]
+    if kind in _REQUESTS:
+        with suppress(msgspec.ValidationError):
+            data = newer.decode(envelope.data, kind)
+            if not isinstance(data, ItemStarted | ItemCompleted) or _is_familiar(data.item):
+                return data
+    return msgspec.json.decode(envelope.data)
+
+
+def _is_familiar(item: Item) -> bool:
+    """Details of an item may be new, but not what it is and who wrote it."""
+    return item.kind in get_args(Kind) and (item.role is None or item.role in get_args(Role))

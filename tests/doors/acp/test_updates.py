@@ -29,6 +29,7 @@ from sandbox_agent.schema.events import (
     Choice,
     ErrorEvent,
     Event,
+    PermissionRequested,
     QuestionMetadata,
     QuestionRequested,
     decode_event,
@@ -209,6 +210,17 @@ def test_a_form_is_answered_question_by_question() -> None:
         {"action": "accept", "content": {"question_1": "Red"}},
     ):
         assert asking.answers_in_form(asked(COLOUR, CHECKS), msgspec.Raw(msgspec.json.encode(given))) is None
+
+
+def test_a_kind_of_tool_that_only_a_newer_daemon_knows_is_another_kind() -> None:
+    recording = Path(__file__).parents[2] / "transcripts/acp/claude_always/universal.jsonl"
+    body = recording.read_bytes().replace(b'"kind":"command"', b'"kind":"browser"')
+    events = [decode_event(line) for line in body.splitlines()]
+    calls = [call for call in translated(events, live=True) if call["sessionUpdate"] == "tool_call"]
+    asked = [event.data for event in events if isinstance(event.data, PermissionRequested)]
+    requests = [asking.permission_request("s", permission, None) for permission in asked]
+    assert {call["kind"] for call in calls} == {"other"}
+    assert {msgspec.to_builtins(request)["toolCall"]["kind"] for request in requests} == {"other"}
 
 
 def test_without_forms_the_options_of_a_question_are_those_of_a_permission() -> None:

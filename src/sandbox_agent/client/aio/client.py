@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from ...errors import InvalidRequest, StreamError
+from ...schema import newer
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
 from ...schema.processes import ProcessRun
@@ -21,7 +22,7 @@ from ..discovery import find_address
 from ..failures import error_of, unreadable
 from ..function_tool import FunctionTool, ToolSource
 from ..hosted import Hosted
-from ..raw import RawResponse, raw_response, recording
+from ..raw import RawResponse, raw_response, record, recording
 from ..retry import Retry
 from ..toolbox import Toolboxes, tools_from
 from ..waiting import in_loop
@@ -221,15 +222,18 @@ class AsyncSandboxAgent(AsyncOperations):
         if on_progress is None:
             return await self.ask(request, answer)
         request = request.with_header("Accept", "text/event-stream")
+        heads: list[Answer] = []
         # An identical request joins the first one.
-        async with aclosing(frames(self.transport, lambda _: request)) as stream:
+        found = frames(self.transport, lambda _: request, accepted=heads.append)
+        async with aclosing(found) as stream:
             async for frame in stream:
                 match frame.event:
                     case "progress":
                         progress = await self._decoded(Answer(frame.data), Progress)
                         await awaited(on_progress(progress))
                     case "result":
-                        return await self._decoded(Answer(frame.data), answer)
+                        result = record(heads[-1]._replace(content=frame.data))
+                        return await self._decoded(result, answer)
                     case "problem":
                         raise error_of(await self._decoded(Answer(frame.data), dict[str, Any]))
         raise StreamError("the daemon ended the stream without a result")
@@ -247,7 +251,7 @@ class AsyncSandboxAgent(AsyncOperations):
 
     async def _decoded(self, answer: Answer, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(answer.content, type=kind)
+            return newer.decode(answer.content, kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as reason:
             endpoint = (await self.transport.address()).endpoint
             raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None

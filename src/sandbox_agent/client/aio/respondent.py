@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge
+from ...errors import Conflict, InvalidRequest, NotFound, PayloadTooLarge, SessionNotFound
 from ...schema.events import PermissionRequested, QuestionRequested
 from ...schema.tools import ToolOutcome, ToolRequest
 from ..asking import OnPermission, OnQuestion, Request, answer_of, awaited, decision_of
@@ -17,6 +17,9 @@ from ..waits import DeadlinePassed
 
 if TYPE_CHECKING:
     from .session import AsyncSession
+
+SETTLED = (Conflict, NotFound, SessionNotFound)
+"""Another client was faster, the turn has ended, or the session is gone: the stream reports which."""
 
 
 class AsyncRespondent:
@@ -43,27 +46,25 @@ class AsyncRespondent:
                 return await self._call(request, until)
 
     async def _permit(self, request: PermissionRequested, until: float | None) -> bool:
-        permissions = self._session.permissions
-        waiting = (await permissions.list()).permissions
-        if all(pending.permission_id != request.permission_id for pending in waiting):
+        if not await self._waits(request):
             return True
         if self._on_permission is None:
             return False
         decision = decision_of(await awaited(self._on_permission(request), until))
-        # Another client may have answered in the meantime, or the turn has ended.
-        with suppress(Conflict, NotFound):
-            await permissions.reply(request.permission_id, decision.reply, message=decision.message)
+        with suppress(*SETTLED):
+            await self._session.permissions.reply(
+                request.permission_id, decision.reply, message=decision.message
+            )
         return True
 
     async def _reply(self, request: QuestionRequested, until: float | None) -> bool:
         questions = self._session.questions
-        waiting = (await questions.list()).questions
-        if all(pending.question_id != request.question_id for pending in waiting):
+        if not await self._waits(request):
             return True
         if self._on_question is None:
             return False
         answer = answer_of(await awaited(self._on_question(request), until))
-        with suppress(Conflict, NotFound):
+        with suppress(*SETTLED):
             if answer.answers is None:
                 await questions.reject(request.question_id)
             else:
@@ -80,13 +81,24 @@ class AsyncRespondent:
                 await self._return(request, await _outcome_of(function, request, until))
         return True
 
-    async def _waits(self, request: ToolRequest) -> bool:
-        waiting = (await self._session.tool_calls.list()).tool_calls
-        return any(pending.call_id == request.call_id for pending in waiting)
+    async def _waits(self, request: Request) -> bool:
+        session = self._session
+        with suppress(*SETTLED):
+            match request:
+                case PermissionRequested(id):
+                    permissions = (await session.permissions.list()).permissions
+                    return any(pending.permission_id == id for pending in permissions)
+                case QuestionRequested(id):
+                    questions = (await session.questions.list()).questions
+                    return any(pending.question_id == id for pending in questions)
+                case ToolRequest(id):
+                    calls = (await session.tool_calls.list()).tool_calls
+                    return any(pending.call_id == id for pending in calls)
+        return False
 
     async def _return(self, request: ToolRequest, outcome: ToolOutcome) -> None:
         reply = self._session.tool_calls.reply
-        with suppress(Conflict, NotFound):
+        with suppress(*SETTLED):
             if outcome.failed:
                 await reply(request.call_id, error=outcome.output)
                 return

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-import msgspec
-
 from ...errors import SandboxAgentError
+from ...schema import newer
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
-from ..call import Call, call, segment, session_path
+from ..call import Answer, Call, call, segment, session_path
 from ..events import Event, decode_event, ends_session
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
@@ -29,21 +28,21 @@ async def frames(
     *,
     has_end: bool = False,
     until: float | None = None,
-    accepted: Callable[[], None] | None = None,
+    accepted: Callable[[Answer], object] | None = None,
 ) -> AsyncGenerator[Frame, None]:
     """Frames, each once, until the last one.
 
     - `has_end`: The stream is also over when the daemon ends it.
     - `until`: When to raise `DeadlinePassed`, on the monotonic clock.
-    - `accepted`: Called when the daemon has accepted the request.
+    - `accepted`: Called with the head of the response when the daemon has accepted the request.
     """
     seen: int | None = None
     patience = transport.patience()
 
-    def connected() -> None:
+    def connected(head: Answer) -> None:
         patience.connected()
         if accepted is not None:
-            accepted()
+            accepted(head)
 
     while True:
         try:
@@ -98,7 +97,7 @@ async def turn_events(
         seen = offset if seen is None else seen
         return call("GET", path, query={"offset": seen}) if seen else prompt.stream()
 
-    found = frames(transport, resume, until=until, accepted=prompt.accepted)
+    found = frames(transport, resume, until=until, accepted=lambda _: prompt.accepted())
     async with aclosing(found) as stream:
         async for frame in stream:
             yield decode_event(frame.data)
@@ -109,12 +108,12 @@ async def file_changes(
 ) -> AsyncGenerator[FileChange | None, None]:
     """Changes below a directory, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
-    async with aclosing(transport.frames(request, lambda: None)) as stream:
+    async with aclosing(transport.frames(request, lambda _: None)) as stream:
         async for frame in stream:
             if frame.event == "lost":
                 yield None
             elif frame.data:
-                yield msgspec.json.decode(frame.data, type=FileChange)
+                yield newer.decode(frame.data, FileChange)
 
 
 async def all_events(
@@ -128,7 +127,7 @@ async def all_events(
     async with aclosing(frames(transport, resume)) as stream:
         async for frame in stream:
             if frame.event == "session":
-                yield msgspec.json.decode(frame.data, type=SessionInfo)
+                yield newer.decode(frame.data, SessionInfo)
             else:
                 yield decode_event(frame.data)
 
@@ -146,4 +145,4 @@ async def log_entries(
 
     async with aclosing(frames(transport, resume)) as entries:
         async for frame in entries:
-            yield msgspec.json.decode(frame.data, type=LogEntry)
+            yield newer.decode(frame.data, LogEntry)

@@ -129,11 +129,10 @@ class AsyncTransport:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from None
         self._check(answer, address, answer.content)
-        media_type = answer.headers.get("content-type", "")
-        return Answer(answer.content, media_type, answer.status_code, dict(answer.headers))
+        return _head_of(answer)._replace(content=answer.content)
 
     async def frames(
-        self, call: Call, connected: Callable[[], None], until: float | None = None
+        self, call: Call, connected: Callable[[Answer], None], until: float | None = None
     ) -> AsyncGenerator[Frame, None]:
         """The frames of one connection, until it is lost, the daemon ends it, or the deadline passes.
 
@@ -156,7 +155,7 @@ class AsyncTransport:
             ) as answer:
                 self._check(answer, address, await answer.aread() if answer.is_error else b"")
                 self._check_stream(answer, address)
-                connected()
+                connected(_head_of(answer))
                 if answer.status_code == 204:
                     yield Frame(None, b"", END)  # everything has been read
                 reader = FrameReader()
@@ -304,6 +303,11 @@ class AsyncTransport:
         else:
             message = f"no daemon at {endpoint}: {self.HOW_TO_REACH}"
         return DaemonUnreachable(message, sent=sent)
+
+
+def _head_of(answer: httpx2.Response) -> Answer:
+    """A response without its content, which may still be to come."""
+    return Answer(b"", answer.headers.get("content-type", ""), answer.status_code, dict(answer.headers))
 
 
 def _silence_before(until: float) -> float:

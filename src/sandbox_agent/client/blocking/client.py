@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from ...errors import InvalidRequest, StreamError
+from ...schema import newer
 from ...schema.answers import CreatedSession, Progress
 from ...schema.ids import random_id
 from ...schema.processes import ProcessRun
@@ -23,7 +24,7 @@ from ..discovery import find_address
 from ..failures import error_of, unreadable
 from ..function_tool import FunctionTool, ToolSource
 from ..hosted import Hosted
-from ..raw import RawResponse, raw_response, recording
+from ..raw import RawResponse, raw_response, record, recording
 from ..retry import Retry
 from ..toolbox import Toolboxes, tools_from
 from ..waiting import in_own_loop
@@ -221,15 +222,18 @@ class SandboxAgent(Operations):
         if on_progress is None:
             return self.ask(request, answer)
         request = request.with_header("Accept", "text/event-stream")
+        heads: list[Answer] = []
         # An identical request joins the first one.
-        with closing(frames(self.transport, lambda _: request)) as stream:
+        found = frames(self.transport, lambda _: request, accepted=heads.append)
+        with closing(found) as stream:
             for frame in stream:
                 match frame.event:
                     case "progress":
                         progress = self._decoded(Answer(frame.data), Progress)
                         awaited_here(on_progress(progress))
                     case "result":
-                        return self._decoded(Answer(frame.data), answer)
+                        result = record(heads[-1]._replace(content=frame.data))
+                        return self._decoded(result, answer)
                     case "problem":
                         raise error_of(self._decoded(Answer(frame.data), dict[str, Any]))
         raise StreamError("the daemon ended the stream without a result")
@@ -247,7 +251,7 @@ class SandboxAgent(Operations):
 
     def _decoded(self, answer: Answer, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(answer.content, type=kind)
+            return newer.decode(answer.content, kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as reason:
             endpoint = (self.transport.address()).endpoint
             raise unreadable(endpoint, answer.headers.get(VERSION_HEADER), reason) from None

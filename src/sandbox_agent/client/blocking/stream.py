@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 
-import msgspec
-
 from ...errors import SandboxAgentError
+from ...schema import newer
 from ...schema.files import FileChange
 from ...schema.processes import LogEntry, LogStream
 from ...schema.sessions import SessionInfo
-from ..call import Call, call, segment, session_path
+from ..call import Answer, Call, call, segment, session_path
 from ..events import Event, decode_event, ends_session
 from ..failures import DaemonUnreachable
 from ..frames import END, Frame
@@ -31,21 +30,21 @@ def frames(
     *,
     has_end: bool = False,
     until: float | None = None,
-    accepted: Callable[[], None] | None = None,
+    accepted: Callable[[Answer], object] | None = None,
 ) -> Generator[Frame, None]:
     """Frames, each once, until the last one.
 
     - `has_end`: The stream is also over when the daemon ends it.
     - `until`: When to raise `DeadlinePassed`, on the monotonic clock.
-    - `accepted`: Called when the daemon has accepted the request.
+    - `accepted`: Called with the head of the response when the daemon has accepted the request.
     """
     seen: int | None = None
     patience = transport.patience()
 
-    def connected() -> None:
+    def connected(head: Answer) -> None:
         patience.connected()
         if accepted is not None:
-            accepted()
+            accepted(head)
 
     while True:
         try:
@@ -100,7 +99,7 @@ def turn_events(
         seen = offset if seen is None else seen
         return call("GET", path, query={"offset": seen}) if seen else prompt.stream()
 
-    found = frames(transport, resume, until=until, accepted=prompt.accepted)
+    found = frames(transport, resume, until=until, accepted=lambda _: prompt.accepted())
     with closing(found) as stream:
         for frame in stream:
             yield decode_event(frame.data)
@@ -111,12 +110,12 @@ def file_changes(
 ) -> Generator[FileChange | None, None]:
     """Changes below a directory, until the connection ends; None means that some were missed."""
     request = call("GET", "/v1/fs/watch", query={"path": path, "sessionId": session_id})
-    with closing(transport.frames(request, lambda: None)) as stream:
+    with closing(transport.frames(request, lambda _: None)) as stream:
         for frame in stream:
             if frame.event == "lost":
                 yield None
             elif frame.data:
-                yield msgspec.json.decode(frame.data, type=FileChange)
+                yield newer.decode(frame.data, FileChange)
 
 
 def all_events(transport: Transport, offset: int | None) -> Generator[Event | SessionInfo, None]:
@@ -128,7 +127,7 @@ def all_events(transport: Transport, offset: int | None) -> Generator[Event | Se
     with closing(frames(transport, resume)) as stream:
         for frame in stream:
             if frame.event == "session":
-                yield msgspec.json.decode(frame.data, type=SessionInfo)
+                yield newer.decode(frame.data, SessionInfo)
             else:
                 yield decode_event(frame.data)
 
@@ -146,4 +145,4 @@ def log_entries(
 
     with closing(frames(transport, resume)) as entries:
         for frame in entries:
-            yield msgspec.json.decode(frame.data, type=LogEntry)
+            yield newer.decode(frame.data, LogEntry)

@@ -28,7 +28,7 @@ from .frames import (
     TextContent,
     ToolCallFields,
 )
-from .tool_calls import KINDS, diffs_of, text_content
+from .tool_calls import diffs_of, kind_of, text_content
 
 Answers = Sequence[Sequence[str]]
 
@@ -63,7 +63,7 @@ def permission_request(session_id: str, asked: PermissionRequested, call_id: str
         tool_call_id=call_id or asked.permission_id,
         title=about.title or asked.action,
         name=about.tool_name,
-        kind=KINDS[about.kind],
+        kind=kind_of(about.kind),
         status="pending",
         raw_input=about.input,
         content=tuple(diffs) or None,

@@ -36,6 +36,11 @@ class OpenCall(Struct, frozen=True):
     part: CallPart
 
 
+def kind_of(kind: ToolKind) -> str:
+    """The protocol's name of a kind. A newer daemon may know more kinds."""
+    return KINDS.get(kind, "other")
+
+
 def title_of(part: CallPart) -> str:
     return part.title or part.name or "tool"
 

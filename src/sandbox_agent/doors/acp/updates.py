@@ -45,12 +45,12 @@ from .frames import (
     UserMessage,
 )
 from .tool_calls import (
-    KINDS,
     Images,
     OpenCall,
     changed_files,
     content_of,
     input_of,
+    kind_of,
     locations_of,
     text_content,
     title_of,
@@ -192,7 +192,7 @@ class Updates:
             ToolCallUpdate(
                 tool_call_id=item.item_id,
                 title=title_of(part),
-                kind=KINDS[part.kind],
+                kind=kind_of(part.kind),
                 status="in_progress",
                 raw_input=input_of(part),
                 locations=locations_of(part, self._directory),
@@ -224,7 +224,7 @@ class Updates:
             tool_call_id=item.item_id,
             title=title_of(part),
             name=part.name,
-            kind=KINDS[part.kind],
+            kind=kind_of(part.kind),
             status="pending",
             meta=self._meta(item.parent_id),
         )
