@@ -712,6 +712,31 @@ def test_the_turn_is_stopped_together_with_all_that_waits(
     assert types(client.events(session)).count("turn.started") == 1
 
 
+def test_a_refused_stop_says_so_until_the_turn_is_over(
+    window: Window, session: str, client: Client
+) -> None:
+    problem = b'{"type": "urn:sandbox-agent:error:conflict", "title": "", "status": 409, "detail": "out of order"}'
+    window.page.route("**/cancel", lambda route: route.fulfill(status=409, body=problem))
+    window.say("slow 60")
+    window.button("Stop").click()
+    alert = window.page.get_by_role("alert")
+    expect(alert).to_have_text("Not stopped: out of order")
+    # That is an offer for a message that was refused.
+    expect(alert.get_by_role("button")).to_have_count(0)
+    window.page.unroute_all(behavior="wait")
+    window.page.route("**/cancel", lambda route: route.abort())
+    window.button("Stop").click()
+    expect(alert).to_have_text("Not stopped: the daemon does not answer")
+    window.say("second message", waits=True)
+    window.button("Stop and clear").click()
+    expect(window.page.get_by_role("region", name="Waiting messages")).to_have_count(0)
+    expect(alert).to_have_text("Not stopped: the daemon does not answer")
+    window.page.unroute_all(behavior="wait")
+    client.post(f"/v1/sessions/{session}/cancel")
+    window.turn_is_over("Stopped")
+    expect(alert).to_have_count(0)
+
+
 def test_an_error_is_shown_as_a_card(window: Window, session: str) -> None:
     window.say("error")
     window.turn_is_over("Ended with an error")

@@ -12,9 +12,9 @@ import { useAttachments } from "./attachments.js";
 import { CommandMenu, isCommand, offeredFor, useCommands } from "./commandMenu.js";
 import { useDroppedFiles } from "./droppedFiles.js";
 import { drafts, history } from "./memory.js";
-import { isLimit, NotSent } from "./notSent.js";
 import { useOpenQuestion } from "./openQuestion.js";
 import { QueueList } from "./queueList.js";
+import { type Failure, isLimit, Refused, type Wish } from "./refused.js";
 import { useRecall } from "./useRecall.js";
 
 export interface ComposerProps {
@@ -59,7 +59,7 @@ function Writing(props: ComposerProps) {
   // The message was sent while a file was still uploading: send it once the upload is done.
   const [waiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const fail = (why: unknown) => setFailure({ why, opened });
+  const fail = (of: Wish, why: unknown) => setFailure({ of, why, opened });
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const attachments = useAttachments(client, sessionId);
@@ -103,6 +103,9 @@ function Writing(props: ComposerProps) {
   const isLimited = info?.limitReached != null;
   useEffect(() => setFailure((before) => (before && isLimit(before.why) && !isLimited ? null : before)), [isLimited]);
 
+  // The turn has ended after all.
+  useEffect(() => setFailure((before) => (before?.of === "stop" && !busy ? null : before)), [busy]);
+
   const canAttach = (props.attachments ?? true) && state !== "ended";
   useDroppedFiles(props.dropZone === "page" ? null : box, (files) => canAttach && attachments.add(files));
 
@@ -139,7 +142,7 @@ function Writing(props: ComposerProps) {
       attachments.clear();
       done();
     } catch (error) {
-      fail(error);
+      fail("send", error);
     } finally {
       setSending(false);
       area.current?.focus();
@@ -156,7 +159,7 @@ function Writing(props: ComposerProps) {
       done();
     } catch (error) {
       if (isLate(error)) lateAnswers.add(asked.id, text.trim());
-      else fail(error);
+      else fail("send", error);
     } finally {
       setSending(false);
       area.current?.focus();
@@ -172,13 +175,15 @@ function Writing(props: ComposerProps) {
 
   latestSend.current = () => void send();
 
-  const cancel = async () => {
+  const attempt = async (of: Wish, act: () => Promise<unknown>) => {
+    setFailure(null);
     try {
-      await session.cancel();
+      await act();
     } catch (error) {
-      fail(error);
+      fail(of, error);
     }
   };
+  const cancel = () => attempt("stop", session.cancel);
 
   const fill = (name: string) => {
     write(`/${name} `);
@@ -225,7 +230,7 @@ function Writing(props: ComposerProps) {
   return (
     // It takes focus from buttons in it that disappear.
     <div ref={box} tabIndex={-1} className={`sandbox-agent sa-composer ${className}`}>
-      <QueueList queued={transcript.queued} />
+      <QueueList queued={transcript.queued} onStop={cancel} />
       <div className="sa-composer-box">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />
@@ -262,7 +267,7 @@ function Writing(props: ComposerProps) {
               className="sa-quiet-select"
               label="Permission mode"
               value={info.permissionMode}
-              onChange={(permissionMode) => client.updateSession(sessionId, { permissionMode }).catch(fail)}
+              onChange={(permissionMode) => void attempt("switch", () => client.updateSession(sessionId, { permissionMode }))}
             />
           )}
           <span className="sa-grow" />
@@ -281,15 +286,9 @@ function Writing(props: ComposerProps) {
           </Button>
         </div>
       </div>
-      {failure && <NotSent why={failure.why} onFresh={() => send(true)} />}
+      {failure && <Refused failure={failure} onFresh={() => send(true)} />}
     </div>
   );
-}
-
-interface Failure {
-  readonly why: unknown;
-  /** How often the stream had been opened by then. */
-  readonly opened: number;
 }
 
 function placeholderOf(question: QuestionEntry | null, busy: boolean, idle = "Message the agent"): string {

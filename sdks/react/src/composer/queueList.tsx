@@ -11,7 +11,13 @@ import { sayWhy } from "../state/words.js";
 /** How long to wait before the messages are requested again. */
 const AGAIN_MS = 2_000;
 
-export function QueueList({ queued }: { queued: readonly string[] }) {
+interface Props {
+  queued: readonly string[];
+  /** Stops the running turn, and says so if that is refused. */
+  onStop: () => Promise<void>;
+}
+
+export function QueueList({ queued, onStop }: Props) {
   const { client, sessionId } = useConversation();
   const [messages, setMessages] = useState<readonly QueuedMessage[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
@@ -53,7 +59,7 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
     try {
       await client.withdrawMessage(sessionId, turnId);
     } catch (error) {
-      setFailure(sayWhy(error));
+      setFailure(`Not withdrawn: ${sayWhy(error)}`);
     }
   };
   const stopAll = async (button: Element) => {
@@ -62,10 +68,10 @@ export function QueueList({ queued }: { queued: readonly string[] }) {
     try {
       // Messages first: the next one would start when the turn ends.
       await Promise.all(queued.map((turnId) => client.withdrawMessage(sessionId, turnId).catch(unlessStarted)));
-      await client.cancelSession(sessionId);
     } catch (error) {
-      setFailure(sayWhy(error));
+      return setFailure(`Not withdrawn: ${sayWhy(error)}`);
     }
+    await onStop();
   };
   const waiting = messages.filter((message) => queued.includes(message.turnId));
   const why = failure ?? unread;
