@@ -204,6 +204,17 @@ def test_a_session_without_a_title_is_called_by_its_first_prompt(window: Window,
     expect(theirs).to_have_text(re.compile(r"^(word ){15}word…$"))
 
 
+def test_the_whole_title_is_shown_where_it_is_cut_off(window: Window, client: Client) -> None:
+    title = "A title that does not fit into one line of the list " * 3
+    session = client.create(title=title.strip())
+    window.enter(session)
+    for cut in (
+        window.page.locator(".sessionRow[aria-current] .sessionRowTitle"),
+        window.page.locator(".sessionHead h2"),
+    ):
+        expect(cut).to_have_attribute("title", title.strip())
+
+
 def test_the_list_begins_with_what_needs_somebody_and_marks_what_is_unread(
     window: Window, client: Client
 ) -> None:

@@ -712,10 +712,10 @@ def test_the_turn_is_stopped_together_with_all_that_waits(
     assert types(client.events(session)).count("turn.started") == 1
 
 
-def test_a_refused_stop_says_so_until_the_turn_is_over(
-    window: Window, session: str, client: Client
-) -> None:
-    problem = b'{"type": "urn:sandbox-agent:error:conflict", "title": "", "status": 409, "detail": "out of order"}'
+def test_a_refused_stop_says_so_until_the_turn_is_over(window: Window, session: str, client: Client) -> None:
+    problem = (
+        b'{"type": "urn:sandbox-agent:error:conflict", "title": "", "status": 409, "detail": "out of order"}'
+    )
     window.page.route("**/cancel", lambda route: route.fulfill(status=409, body=problem))
     window.say("slow 60")
     window.button("Stop").click()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.daemons import Client
 
 from .test_looks import axe_findings
@@ -70,3 +70,33 @@ def test_the_usage_page_sums_up_all_sessions(window: Window, client: Client) -> 
     )
     expect(named.first).to_be_visible()
     assert axe_findings(window, "dialog") == []
+
+
+def test_the_plot_keeps_the_distance_between_days(window: Window, client: Client) -> None:
+    client.turn(client.create(), "spend 2 5 late")
+
+    def with_an_earlier_day(route: Route) -> None:
+        report = route.fetch().json()
+        route.fulfill(
+            json={
+                **report,
+                "rows": [
+                    {**report["rows"][0], "key": "2026-02-27"},
+                    {**report["rows"][0], "key": "2026-03-02"},
+                ],
+            }
+        )
+
+    window.page.route("**/v1/usage?*", with_an_earlier_day)
+    window.open()
+    window.page.get_by_role("button", name="Menu", exact=True).click()
+    window.page.get_by_role("menuitem", name="Usage").click()
+    page = window.page.get_by_role("dialog", name="Usage")
+    plot = page.locator(".usagePlot")
+    expect(plot).to_contain_text("Cost from 2026-02-27 to 2026-03-02")
+    heights = [float(bar.get_attribute("height") or "") for bar in plot.locator("rect").all()]
+    assert [height > 0 for height in heights] == [True, False, False, True]
+    # The table lists only days with turns.
+    expect(page.get_by_role("region", name="Usage by day").get_by_role("row")).to_have_count(4)
+    assert axe_findings(window, "dialog") == []
+    window.page.unroute_all(behavior="wait")

@@ -52,7 +52,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
       <IconButton icon="back" label="Sessions" className="phoneOnly" onClick={() => go(null)} />
       {info && <AgentMark agent={info.agent} size={26} />}
       <div className="sessionHeadText">
-        <h2 title={sessionId} dir="auto">{name}</h2>
+        <h2 title={name} dir="auto">{name}</h2>
         <p className="sessionFacts">
           <StateBadge state={state} />
           {info && <Facts info={info} version={transcript.metadata?.agentVersion ?? null} />}

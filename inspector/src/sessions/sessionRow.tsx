@@ -26,7 +26,7 @@ export const SessionRow = memo(function SessionRow({ session, current, unread }:
         <AgentMark agent={session.agent} />
         <span className="sessionRowText">
           <span className="sessionRowLine">
-            <span className="sessionRowTitle" dir="auto" title={session.sessionId}>{name}</span>
+            <span className="sessionRowTitle" dir="auto" title={name ?? undefined}>{name}</span>
             {unread && <span className="unreadDot" role="img" aria-label="Unread" />}
             <Age time={session.updatedAt} />
           </span>

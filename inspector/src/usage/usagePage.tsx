@@ -106,7 +106,8 @@ function Name({ by, of }: { by: string; of: string | null }) {
   const sessions = useObserved(useWorkspace().sessions);
   const session = by === "session" ? (sessions.find(({ sessionId }) => sessionId === of) ?? null) : null;
   const name = useSessionName(session);
-  return <span title={of ?? undefined}>{name ?? of ?? "unknown"}</span>;
+  const words = name ?? of ?? "unknown";
+  return <span title={words}>{words}</span>;
 }
 
 function Row({ name, row }: { name: ReactNode; row: UsageSum }) {

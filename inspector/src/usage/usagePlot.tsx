@@ -1,6 +1,7 @@
 /** The cost of each group, as bars; tokens if no cost is known. */
 import type { UsageReport, UsageSum } from "sandbox-agentd";
 import { count, money } from "chat/parts/format";
+import { everyDay } from "./days";
 
 const [WIDTH, HEIGHT] = [640, 140];
 /** More bars would be too thin to see. */
@@ -9,8 +10,8 @@ const MAX_BARS = 120;
 export function UsagePlot({ report }: { report: UsageReport }) {
   const costs = report.total.costUsd != null;
   const size = (row: UsageSum) => (costs ? (row.costUsd ?? 0) : tokensOf(row));
-  // Days are in order, and the latest are shown; of other groups, the highest come first.
-  const rows = report.by === "day" ? report.rows.slice(-MAX_BARS) : report.rows.slice(0, MAX_BARS);
+  // The latest days are shown; of other groups, the highest come first.
+  const rows = report.by === "day" ? everyDay(report.rows, MAX_BARS) : report.rows.slice(0, MAX_BARS);
   const highest = Math.max(0, ...rows.map(size));
   if (highest === 0) return null;
   const write = costs ? money : count;
@@ -30,6 +31,7 @@ export function UsagePlot({ report }: { report: UsageReport }) {
       </svg>
       <figcaption>
         {costs ? "Cost" : "Tokens"}
+        {report.by === "day" && ` from ${rows.at(0)?.key} to ${rows.at(-1)?.key}`}
         <span className="sa-grow" />
         at most {write(highest)}
       </figcaption>
