@@ -52,7 +52,7 @@ LOW_CONTRAST = """
 }
 """
 
-# What is wider than the window, and buttons and fields without a name.
+# What is wider than the window, words that are wider than their button, and buttons and fields without a name.
 FAULTS = """
 () => [
   ...(document.documentElement.scrollWidth > innerWidth ? ['the page scrolls sideways'] : []),
@@ -63,6 +63,9 @@ FAULTS = """
   ...[...document.querySelectorAll('.session button, .session input, .panel button')]
     .filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
     .map((e) => `out of the window: ${e.outerHTML.slice(0, 80)}`),
+  ...[...document.querySelectorAll('.sa-button')]
+    .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+    .map((e) => `too narrow for its words: ${e.textContent}`),
 ]
 """
 
@@ -256,6 +259,18 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     busy.button("Close the panel").click()
     busy.button("Sessions").click()
     expect(sidebar).to_be_visible()
+    assert faults(busy) == []
+
+
+@in_one_colour
+def test_nothing_is_squeezed_at_the_width_of_an_enlarged_page(busy: Window) -> None:
+    """A page of 1280 pixels, enlarged four times (WCAG 2, 1.4.10)."""
+    busy.page.set_viewport_size({"width": 320, "height": 640})
+    busy.message.fill("whatever")
+    expect(busy.button("Send answer")).to_be_visible()
+    assert faults(busy) == []
+    busy.page.get_by_label("Permission mode").select_option("Allow everything")
+    expect(busy.page.get_by_label("Permission mode")).to_have_class("sa-quiet-select sa-dangerous")
     assert faults(busy) == []
 
 

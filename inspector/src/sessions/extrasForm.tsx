@@ -33,8 +33,8 @@ export function ExtrasForm({ extras, onChange }: Props) {
       </Part>
       <Part name="Desktop" count={desktop ? 1 : 0}>
         <label>
-          <input type="checkbox" checked={desktop} onChange={(event) => onChange({ ...extras, desktop: event.target.checked })} /> The agent may look at the desktop,
-          and act on it when it is allowed to.
+          <input type="checkbox" checked={desktop} onChange={(event) => onChange({ ...extras, desktop: event.target.checked })} />
+          The agent may look at the desktop, and act on it when it is allowed to.
         </label>
       </Part>
       <Part name="Environment" count={variables.length}>

@@ -21,7 +21,7 @@ export function PairsForm({ pairs, onChange, of }: Props) {
           <IconButton icon="close" size={14} label={`Remove ${of.toLowerCase()} ${at + 1}`} onClick={() => onChange(pairs.filter((_, index) => index !== at))} />
         </div>
       ))}
-      <Button small look="quiet" icon="plus" onClick={() => onChange([...pairs, ["", ""]])}>
+      <Button small icon="plus" onClick={() => onChange([...pairs, ["", ""]])}>
         Add a {of.toLowerCase()}
       </Button>
     </div>

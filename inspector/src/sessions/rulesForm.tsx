@@ -31,7 +31,7 @@ export function RulesForm({ rules, onChange }: Props) {
           <IconButton icon="close" size={14} label={`Remove rule ${at + 1}`} onClick={() => onChange(rules.filter((_, index) => index !== at))} />
         </fieldset>
       ))}
-      <Button small look="quiet" icon="plus" onClick={() => onChange([...rules, NO_RULE])}>
+      <Button small icon="plus" onClick={() => onChange([...rules, NO_RULE])}>
         Add a rule
       </Button>
     </div>

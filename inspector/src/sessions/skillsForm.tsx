@@ -32,7 +32,7 @@ export function SkillsForm({ sources, onChange }: Props) {
           <IconButton icon="close" size={14} label={`Remove source ${at + 1}`} onClick={() => onChange(sources.filter((_, index) => index !== at))} />
         </fieldset>
       ))}
-      <Button small look="quiet" icon="plus" onClick={() => onChange([...sources, NO_SOURCE])}>
+      <Button small icon="plus" onClick={() => onChange([...sources, NO_SOURCE])}>
         Add a source
       </Button>
     </div>
