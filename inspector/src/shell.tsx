@@ -1,6 +1,7 @@
 /** The layout of the connected page: session list, session and panel. What is not visible at first is loaded on demand. */
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import type { PanelTab } from "./panel/sidePanel";
+import { dialogOnDemand } from "./parts/onDemand";
 import { go, useRoute } from "./route";
 import { SessionView } from "./session/sessionView";
 import { Welcome } from "./session/welcome";
@@ -10,10 +11,10 @@ import { useObserved } from "chat/state/observable";
 import { useWorkspace } from "./state/workspace";
 import { useTitle } from "./useTitle";
 
-const KeysHelp = lazy(() => import("./keysHelp"));
-const NewSession = lazy(() => import("./sessions/newSession"));
-const UsagePage = lazy(() => import("./usage/usagePage"));
-const SidePanel = lazy(() => import("./panel/sidePanel"));
+const KeysHelp = dialogOnDemand(() => import("./keysHelp"));
+const NewSession = dialogOnDemand(() => import("./sessions/newSession"));
+const UsagePage = dialogOnDemand(() => import("./usage/usagePage"));
+const SidePanel = dialogOnDemand(() => import("./panel/sidePanel"));
 
 export function Shell({ onLeave }: { onLeave: () => void }) {
   const workspace = useWorkspace();
@@ -81,12 +82,10 @@ export function Shell({ onLeave }: { onLeave: () => void }) {
       ) : (
         <Welcome onNew={() => setCreating(true)} />
       )}
-      <Suspense>
-        {panel && <SidePanel tab={panel} onTab={setPanel} sessionId={sessionId} sequence={sequence} onClose={() => setPanel(null)} onLeave={onLeave} />}
-        {creating && <NewSession onClose={() => setCreating(false)} />}
-        {summing && <UsagePage onClose={() => setSumming(false)} />}
-        {helping && <KeysHelp onClose={() => setHelping(false)} />}
-      </Suspense>
+      {panel && <SidePanel tab={panel} onTab={setPanel} sessionId={sessionId} sequence={sequence} onClose={() => setPanel(null)} onLeave={onLeave} />}
+      {creating && <NewSession onClose={() => setCreating(false)} />}
+      {summing && <UsagePage onClose={() => setSumming(false)} />}
+      {helping && <KeysHelp onClose={() => setHelping(false)} />}
     </div>
   );
 }

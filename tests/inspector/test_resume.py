@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.daemons import Client, Daemon, client_of, running
 
+from .test_looks import axe_findings
 from .window import Window
 
 ALL_SEQUENCES = "[...document.querySelectorAll('.eventSequence')].map(e => Number(e.textContent))"
@@ -72,6 +73,42 @@ def test_a_daemon_that_is_killed_and_started_again_is_found_again(
         window.message.press("Enter")
         window.sees("You said: still there")
         shows_the_log(window, client, session)
+
+
+def test_a_part_of_the_page_that_cannot_be_loaded_leaves_the_rest(
+    new_page: Callable[[], Page], daemon: Daemon, client: Client
+) -> None:
+    """The daemon does not answer, or is of another version and has other files."""
+    session = client.create()
+    client.turn(session, "hello")
+    window = Window(new_page(), daemon)
+    for lost in ("newSession", "changesTab", "settings", "markdown"):
+        window.page.route(f"**/assets/{lost}-*.js", lambda route: route.abort())
+    window.enter(session)
+    window.message.fill("half a sentence")
+    window.page.keyboard.press("Alt+n")
+    notice = window.page.get_by_role("dialog", name="Not loaded")
+    expect(notice).to_contain_text("could not be loaded")
+    assert axe_findings(window, "dialog") == []
+    notice.get_by_role("button", name="Close").click()
+    menu = window.page.get_by_role("button", name="Session menu")
+    menu.click()
+    window.page.get_by_role("menuitem", name="Model and mode").click()
+    notice.get_by_role("button", name="Close").click()
+    menu.click()
+    window.page.get_by_role("menuitem", name="Export as Markdown").click()
+    expect(window.page.locator(".headNotice")).to_contain_text("could not be loaded")
+    window.page.keyboard.press("Alt+d")
+    window.page.get_by_role("tab", name="Changes").click()
+    expect(window.page.get_by_role("tabpanel")).to_contain_text("could not be loaded")
+    window.sees("You said: hello")
+    window.page.unroute_all(behavior="wait")
+    with window.page.expect_navigation():
+        window.page.get_by_role("tabpanel").get_by_role("button", name="Reload").click()
+    window.button("New session").click()
+    expect(window.page.get_by_role("dialog", name="New session")).to_be_visible()
+    window.page.keyboard.press("Escape")
+    expect(window.message).to_have_value("half a sentence")
 
 
 def test_an_answer_that_could_not_be_sent_can_be_given_when_the_daemon_is_back(

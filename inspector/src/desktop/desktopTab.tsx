@@ -1,5 +1,5 @@
 /** The desktop of the daemon's machine: start it, watch it, use it, and record it. */
-import { type FormEvent, lazy, Suspense, useState } from "react";
+import { type FormEvent, useState } from "react";
 import type { DesktopStatus, RecordingInfo } from "sandbox-agentd";
 import type { WindowInfo } from "../daemon/types";
 import { saveBlob } from "../export/saveFile";
@@ -8,13 +8,14 @@ import { Button, IconButton } from "chat/parts/button";
 import { CopyButton } from "chat/parts/copyButton";
 import { bytes } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { onDemand } from "../parts/onDemand";
 import { sayWhy } from "chat/state/words";
 import { type Attempt, useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { useDesktop } from "./useDesktop";
 import "../styles/desktop.css";
 
-const DesktopScreen = lazy(() => import("./desktopScreen"));
+const DesktopScreen = onDemand(() => import("./desktopScreen"));
 
 const SIZES = ["1280x800", "1024x768", "1440x900", "1920x1080"];
 
@@ -98,9 +99,7 @@ function Active({ status, recordings, attempt }: { status: DesktopStatus; record
           Stop
         </Button>
       </div>
-      <Suspense>
-        <DesktopScreen key={status.startedAt} viewOnly={viewOnly} />
-      </Suspense>
+      <DesktopScreen key={status.startedAt} viewOnly={viewOnly} />
       <Windows windows={status.windows ?? []} attempt={attempt} />
       <Clipboard attempt={attempt} />
     </>

@@ -2,7 +2,7 @@
  * The panel on the right, one tab at a time. A new tab is a line in `TABS`. The tabs about the session and the page are
  * loaded together when the panel is first opened; setup and the tabs about the machine are loaded when first shown.
  */
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useRef } from "react";
 import { AgentsTab } from "../debug/agentsTab";
 import { ConnectionTab } from "../debug/connectionTab";
 import { EventsTab } from "../debug/eventsTab";
@@ -10,18 +10,19 @@ import { HttpTab } from "../debug/httpTab";
 import { IconButton } from "chat/parts/button";
 import { useFocusReturn } from "chat/parts/focus";
 import { useObserved, Value } from "chat/state/observable";
+import { onDemand } from "../parts/onDemand";
 import { UsageTab } from "../usage/usageTab";
 import "../styles/panel.css";
 import "../styles/debug.css";
 import "../styles/machine.css";
 import "../styles/setup.css";
 
-const ChangesTab = lazy(() => import("../changes/changesTab"));
-const FilesTab = lazy(() => import("../files/filesTab"));
-const SetupTab = lazy(() => import("../setup/setupTab"));
-const TerminalTab = lazy(() => import("../terminal/terminalTab"));
-const ProcessesTab = lazy(() => import("../processes/processesTab"));
-const DesktopTab = lazy(() => import("../desktop/desktopTab"));
+const ChangesTab = onDemand(() => import("../changes/changesTab"));
+const FilesTab = onDemand(() => import("../files/filesTab"));
+const SetupTab = onDemand(() => import("../setup/setupTab"));
+const TerminalTab = onDemand(() => import("../terminal/terminalTab"));
+const ProcessesTab = onDemand(() => import("../processes/processesTab"));
+const DesktopTab = onDemand(() => import("../desktop/desktopTab"));
 
 export type PanelTab = "changes" | "files" | "terminal" | "processes" | "desktop" | "setup" | "events" | "usage" | "http" | "agents" | "connection";
 
@@ -111,7 +112,7 @@ export default function SidePanel({ tab, onTab, onClose, ...place }: Props) {
         <IconButton icon="close" label="Close the panel" onClick={onClose} />
       </header>
       <div className="panelBody" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown.id}`}>
-        <Suspense>{shown.draw(place)}</Suspense>
+        {shown.draw(place)}
       </div>
     </aside>
   );

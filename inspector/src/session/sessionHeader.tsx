@@ -1,5 +1,5 @@
 /** A session's title, its settings, and its actions. */
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import type { SessionInfo, Transcript } from "sandbox-agentd";
 import { sayWhy } from "chat/state/words";
 import { AgentMark } from "../parts/agentMark";
@@ -9,6 +9,7 @@ import { Confirm } from "../parts/confirm";
 import { Dialog } from "../parts/dialog";
 import { count, money, share } from "chat/parts/format";
 import { Menu } from "../parts/menu";
+import { dialogOnDemand, loaded } from "../parts/onDemand";
 import { Notice } from "chat/parts/notice";
 import { StateBadge } from "../parts/stateBadge";
 import { go } from "../route";
@@ -16,8 +17,8 @@ import { useSessionName } from "../sessions/useSessionName";
 import { useWorkspace } from "../state/workspace";
 import { LimitMeters } from "../usage/limitMeters";
 
-const Settings = lazy(() => import("./settings"));
-const LimitsDialog = lazy(() => import("./limitsDialog"));
+const Settings = dialogOnDemand(() => import("./settings"));
+const LimitsDialog = dialogOnDemand(() => import("./limitsDialog"));
 
 interface Props {
   sessionId: string;
@@ -67,7 +68,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
           { label: "Model and mode", icon: "robot", onChoose: () => setAsking("settings"), disabled: !info || info.ended },
           { label: "Limits", icon: "clock", onChoose: () => setAsking("limits"), disabled: !info || info.ended },
           { label: "Copy the id", icon: "copy", onChoose: () => void change(() => copyText(sessionId)) },
-          { label: "Export as Markdown", icon: "download", onChoose: () => void saveMarkdown(transcript, info, name), disabled: !info },
+          { label: "Export as Markdown", icon: "download", onChoose: () => void change(() => saveMarkdown(transcript, info, name)), disabled: !info },
           { label: showAll ? "Hide quiet statuses" : "Show every status", icon: "list", onChoose: onShowAll },
           { label: "Terminate", icon: "stop", onChoose: () => setAsking("terminate"), disabled: !info || info.ended },
           { label: "Delete", icon: "trash", danger: true, onChoose: () => setAsking("delete"), disabled: !info },
@@ -86,16 +87,8 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
           onRename={(title) => change(() => client.updateSession(sessionId, { title }))}
         />
       )}
-      {asking === "settings" && info && (
-        <Suspense>
-          <Settings info={info} onClose={() => setAsking(null)} />
-        </Suspense>
-      )}
-      {asking === "limits" && info && (
-        <Suspense>
-          <LimitsDialog info={info} onClose={() => setAsking(null)} />
-        </Suspense>
-      )}
+      {asking === "settings" && info && <Settings info={info} onClose={() => setAsking(null)} />}
+      {asking === "limits" && info && <LimitsDialog info={info} onClose={() => setAsking(null)} />}
       {asking === "terminate" && (
         <Confirm
           title="Terminate the session?"
@@ -126,7 +119,7 @@ export function SessionHeader({ sessionId, info, transcript, panel, onPanel, sea
 /** Loaded on first use. */
 async function saveMarkdown(transcript: Transcript, info: SessionInfo | null, name: string): Promise<void> {
   if (!info) return;
-  const [{ asMarkdown }, { saveFile }] = await Promise.all([import("../export/markdown"), import("../export/saveFile")]);
+  const [{ asMarkdown }, { saveFile }] = await loaded(Promise.all([import("../export/markdown"), import("../export/saveFile")]));
   saveFile(`${info.sessionId}.md`, [asMarkdown(transcript, info, name)], "text/markdown");
 }
 

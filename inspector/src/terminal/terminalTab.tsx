@@ -1,16 +1,17 @@
 /** The terminals of the daemon, one at a time. A terminal keeps running while it is hidden. */
-import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Problem, type ProcessInfo } from "sandbox-agentd";
 import { Refusal } from "../panel/refusal";
 import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
 import { Notice } from "chat/parts/notice";
+import { onDemand } from "../parts/onDemand";
 import { commandLineOf, useProcesses } from "../processes/useProcesses";
 import { useDirectory } from "../state/directory";
 import { useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 
-const TerminalScreen = lazy(() => import("./terminalScreen"));
+const TerminalScreen = onDemand(() => import("./terminalScreen"));
 
 export default function TerminalTab({ sessionId }: { sessionId: string | null }) {
   const { processes: api } = useWorkspace().client;
@@ -92,9 +93,7 @@ export default function TerminalTab({ sessionId }: { sessionId: string | null })
       {problem && <Notice>{problem}</Notice>}
       <div className="terminalBody" id="terminal-body" role={shown ? "tabpanel" : undefined} aria-label={shown ? "Screen" : undefined}>
         {shown ? (
-          <Suspense>
-            <TerminalScreen key={shown.id} processId={shown.id} name={commandLineOf(shown)} onEnd={reload} onLeave={focusTab} />
-          </Suspense>
+          <TerminalScreen key={shown.id} processId={shown.id} name={commandLineOf(shown)} onEnd={reload} onLeave={focusTab} />
         ) : (
           <div className="debugEmpty">
             <p>No terminal is open. A terminal runs on the daemon's machine, in the directory of the session.</p>

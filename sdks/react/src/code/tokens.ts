@@ -24,9 +24,10 @@ export function useTokens(code: string, language: string): readonly Token[] | nu
     let current = true;
     void whenIdle().then(async () => {
       if (!current) return;
-      const { markedUp } = await import("./grammars.js");
-      if (!current) return;
-      const markup = markedUp(code, language);
+      // Without it, for example because the daemon does not answer, code stays plain.
+      const grammars = await import("./grammars.js").catch(() => null);
+      if (!current || !grammars) return;
+      const markup = grammars.markedUp(code, language);
       if (markup === null) return;
       const tokens = tokensOf(markup);
       keep(key, tokens, code.length);
