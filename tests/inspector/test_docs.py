@@ -8,6 +8,9 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from tests.daemons import Daemon, running
 
+from .test_looks import axe_findings
+from .window import Window
+
 TOKEN = "a token+of the docs"
 
 
@@ -15,6 +18,7 @@ def test_the_docs_are_read_after_signing_in(new_page: Callable[[], Page], tmp_pa
     with running(Daemon(tmp_path / "data", "--token", TOKEN)) as daemon:
         page = new_page()
         page.goto(f"http://127.0.0.1:{daemon.port}/docs")
+        assert axe_findings(Window(page, daemon)) == []
         page.get_by_label("Token").fill("a token that is not right")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_have_text("the token is wrong")

@@ -11,7 +11,13 @@ test("what turns the direction, or cannot be seen, is named", () => {
   );
 });
 
+test("so is what no typeface draws: soft hyphens, joiners between letters, fillers, tags, line separators", () => {
+  expect(drawn("r\u00adm\u200c\u3164\u2028\u{e0061}a\u200db")).toBe(
+    `r${named("00AD")}m${named("200C")}${named("3164")}${named("2028")}${named("E0061")}a${named("200D")}b`,
+  );
+});
+
 test("other scripts, tabs, lines and joined emoji stay as they are", () => {
-  const text = "echo مرحبا\t👩‍👧\nls";
+  const text = "echo مرحبا\t👩‍👧 ❤️‍🔥 👩🏽‍💻 می\u200cخواهم\nls";
   expect(drawn(text)).toBe(text);
 });

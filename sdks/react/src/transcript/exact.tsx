@@ -4,8 +4,11 @@
  */
 import type { ReactNode } from "react";
 
-// Control characters except tab and line feed; directional marks, embeddings, overrides and isolates; zero-width characters.
-const UNSEEN = /([\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff])/;
+// Control characters except tab and line feed; separators of lines; what sets the direction; what has no width or no
+// shape, such as fillers and tags. Joiners have a meaning between the letters of some scripts and in emoji, but not after
+// Latin letters.
+const UNSEEN =
+  /([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]|[\u200c\u200d](?<=(?:^|[\x00-\u02ff\u200b-\u200d]).))/u;
 
 export function exact(text: string): ReactNode {
   if (!UNSEEN.test(text)) return text;
