@@ -1,5 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
+import { DiffView } from "../src/transcript/diffView.js";
 import { exact } from "../src/transcript/exact.js";
 
 const drawn = (text: string) => renderToStaticMarkup(<>{exact(text)}</>);
@@ -20,4 +21,9 @@ test("so is what no typeface draws: soft hyphens, joiners between letters, fille
 test("other scripts, tabs, lines and joined emoji stay as they are", () => {
   const text = "echo مرحبا\t👩‍👧 ❤️‍🔥 👩🏽‍💻 می\u200cخواهم\nls";
   expect(drawn(text)).toBe(text);
+});
+
+test("the path of a change is exact, too", () => {
+  const html = renderToStaticMarkup(<DiffView path={"/w/cod\u202efdp.sh"} to={"/w/a\u200b"} action="moved" diff={null} directory="/w" />);
+  expect(html).toContain(`cod${named("202E")}fdp.sh → a${named("200B")}`);
 });

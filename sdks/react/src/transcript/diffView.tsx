@@ -6,6 +6,7 @@ import { count, withoutDirectory } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Value, useObserved } from "../state/observable.js";
 import { type Diff, type DiffLine, parsedDiff, sideBySide } from "./diff.js";
+import { exact } from "./exact.js";
 import { drawnTokens } from "../code/codeText.js";
 import { languageOf, linesOf, type Token, useTokens } from "../code/tokens.js";
 
@@ -45,8 +46,8 @@ export const DiffView = memo(function DiffView({ path, action, diff, to, directo
       <figcaption>
         <Icon name="file" size={14} />
         <span className="sa-diff-path" title={path}>
-          {withoutDirectory(path, directory)}
-          {to && ` → ${withoutDirectory(to, directory)}`}
+          {exact(withoutDirectory(path, directory))}
+          {to && <> → {exact(withoutDirectory(to, directory))}</>}
         </span>
         {parsed ? <DiffCounts diff={parsed} /> : <span className="sa-faint">{action}</span>}
         {parsed && (
