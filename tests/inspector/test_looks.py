@@ -252,6 +252,7 @@ def test_a_phone_shows_one_thing_at_a_time_and_nothing_sticks_out(busy: Window) 
     expect(sidebar).to_be_hidden()
     assert faults(busy) == []
     busy.button("Panel (Alt D)").click()
+    expect(busy.page.locator(".panel")).to_have_css("border-left-width", "0px")
     assert faults(busy) == []
     busy.page.get_by_role("tab", name="Agents").click()
     busy.page.get_by_text("Coverage:").first.click()
