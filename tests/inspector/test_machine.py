@@ -175,6 +175,19 @@ def test_changes_are_shown_reverted_and_brought_back(window: Window, client: Cli
     assert file.read_text() == "def three():\n    pass\n"
 
 
+def test_a_name_that_turns_its_direction_is_shown_exactly(
+    window: Window, client: Client, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    session = client.create(directory=str(tmp_path))
+    (tmp_path / "cod\u202efdp.sh").touch()
+    shown = "codU+202Efdp.sh"
+    expect(tab(window, "Changes", session).locator(".changePath")).to_have_text(shown)
+    window.page.get_by_role("tab", name="Files").click()
+    window.page.locator(".fileRow .fileName", has_text=shown).click()
+    expect(window.page.locator(".fileView .fileName")).to_have_text(shown)
+
+
 def test_files_are_read_edited_uploaded_and_downloaded(
     window: Window, client: Client, tmp_path: Path
 ) -> None:

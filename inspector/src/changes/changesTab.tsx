@@ -12,6 +12,7 @@ import { useObserved } from "chat/state/observable";
 import { useAttempt } from "../state/useAttempt";
 import { useWorkspace } from "../state/workspace";
 import { DiffCounts, DiffView } from "chat/transcript/diffView";
+import { exact } from "chat/transcript/exact";
 
 /** Agents write in bursts. */
 const LATER_MS = 700;
@@ -109,7 +110,7 @@ function Change({ file, locked, onRevert }: { file: ChangedFile; locked: boolean
           <Icon name="chevron" size={14} />
           <span className={`changeStatus ${status}`}>{status}</span>
           <span className="changePath" title={path}>
-            {path}
+            {exact(path)}
           </span>
           {additions != null && <DiffCounts diff={{ added: additions, removed: deletions ?? 0 }} />}
         </button>

@@ -5,6 +5,7 @@ import type { FileEntry } from "sandbox-agentd";
 import { IconButton } from "chat/parts/button";
 import { bytes, count } from "chat/parts/format";
 import { Icon } from "chat/parts/icon";
+import { exact } from "chat/transcript/exact";
 import { type FileApi, type Folder, MAX_ENTRIES } from "./fileApi";
 
 interface Actions {
@@ -98,7 +99,7 @@ function FolderRow({ entry, depth, ...actions }: Actions & { entry: FileEntry; d
         <button type="button" style={indent(depth)} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           <Icon name="chevron" size={12} />
           <Icon name="folder" size={14} />
-          <span className="fileName">{entry.name}</span>
+          <span className="fileName">{exact(entry.name)}</span>
         </button>
         <IconButton icon="download" size={14} label={`Download ${entry.name} as a zip archive`} onClick={() => onSave(entry)} />
       </div>
@@ -119,7 +120,7 @@ function FileRow({ entry, depth, open, onOpen, onSave }: Actions & { entry: File
         <span className="fileGap" />
         <Icon name={entry.linkTarget ? "link" : "file"} size={14} />
         <span className="fileName" title={entry.linkTarget ? `Points to ${entry.linkTarget}` : undefined}>
-          {entry.name}
+          {exact(entry.name)}
         </span>
         <span className="eventTime">{bytes(entry.size)}</span>
       </button>

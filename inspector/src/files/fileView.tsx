@@ -8,6 +8,7 @@ import { Button, IconButton } from "chat/parts/button";
 import { Confirm } from "../parts/confirm";
 import { bytes } from "chat/parts/format";
 import { Notice } from "chat/parts/notice";
+import { exact } from "chat/transcript/exact";
 import { draftOf, keepDraft } from "./drafts";
 import type { FileApi } from "./fileApi";
 import { FileImage, imageType } from "./fileImage";
@@ -64,7 +65,7 @@ export function FileView({ api, entry, onSave, onClose }: Props) {
     <section className="eventDetail fileView" aria-label={entry.name}>
       <header>
         <strong className="fileName" title={entry.path}>
-          {entry.name}
+          {exact(entry.name)}
         </strong>
         {shown && shown.kind !== "image" && <span className="sa-faint">{bytes(shown.kind === "text" ? shown.file.size : shown.size)}</span>}
         <span className="sa-grow" />
