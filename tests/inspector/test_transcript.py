@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from tests.daemons import Client, types
+from tests.daemons import Client, types, wait_until
 
 from .window import Window
 
@@ -716,7 +716,7 @@ def test_a_refused_stop_says_so_until_the_turn_is_over(window: Window, session: 
     problem = (
         b'{"type": "urn:sandbox-agent:error:conflict", "title": "", "status": 409, "detail": "out of order"}'
     )
-    window.page.route("**/cancel", lambda route: route.fulfill(status=409, body=problem))
+    window.page.route("**/cancel*", lambda route: route.fulfill(status=409, body=problem))
     window.say("slow 60")
     window.button("Stop").click()
     alert = window.page.get_by_role("alert")
@@ -724,7 +724,7 @@ def test_a_refused_stop_says_so_until_the_turn_is_over(window: Window, session: 
     # That is an offer for a message that was refused.
     expect(alert.get_by_role("button")).to_have_count(0)
     window.page.unroute_all(behavior="wait")
-    window.page.route("**/cancel", lambda route: route.abort())
+    window.page.route("**/cancel*", lambda route: route.abort())
     window.button("Stop").click()
     expect(alert).to_have_text("Not stopped: the daemon does not answer")
     window.say("second message", waits=True)
@@ -735,6 +735,21 @@ def test_a_refused_stop_says_so_until_the_turn_is_over(window: Window, session: 
     client.post(f"/v1/sessions/{session}/cancel")
     window.turn_is_over("Stopped")
     expect(alert).to_have_count(0)
+
+
+def test_a_late_stop_does_not_end_the_next_turn(window: Window, session: str, client: Client) -> None:
+    def be_late(route: Route) -> None:
+        client.post(f"/v1/sessions/{session}/cancel")
+        wait_until(lambda: types(client.events(session)).count("turn.started") == 2)
+        route.continue_()
+
+    window.page.route("**/cancel*", be_late)
+    window.say("slow 60")
+    window.say("slow 61", waits=True)
+    with window.page.expect_response("**/cancel*") as answered:
+        window.button("Stop").filter(has_not_text="clear").click()
+    assert answered.value.status == 204
+    assert types(client.events(session)).count("turn.ended") == 1
 
 
 def test_an_error_is_shown_as_a_card(window: Window, session: str) -> None:

@@ -184,6 +184,8 @@ function Writing(props: ComposerProps) {
     }
   };
   const cancel = () => attempt("stop", session.cancel);
+  /** Whatever runs: a message may have started while the queue was being cleared. */
+  const cancelAny = () => attempt("stop", () => client.cancelSession(sessionId));
 
   const fill = (name: string) => {
     write(`/${name} `);
@@ -230,7 +232,7 @@ function Writing(props: ComposerProps) {
   return (
     // It takes focus from buttons in it that disappear.
     <div ref={box} tabIndex={-1} className={`sandbox-agent sa-composer ${className}`}>
-      <QueueList queued={transcript.queued} onStop={cancel} />
+      <QueueList queued={transcript.queued} onStop={cancelAny} />
       <div className="sa-composer-box">
         <CommandMenu offered={offered} chosen={chosen} onChoose={({ name }) => fill(name)} />
         <AttachmentChips attachments={attachments} />

@@ -21,7 +21,7 @@ export interface ChatSession {
   readonly failure: string | null;
   /** Send a message; while a turn runs, it waits in the queue. */
   readonly send: (message: string | Message) => Promise<SentMessage>;
-  /** End the running turn. */
+  /** End the turn that is shown as running, and no other. */
   readonly cancel: () => Promise<void>;
   /** @internal */
   readonly conversation: Conversation;
@@ -45,6 +45,7 @@ export function useChat(conversation: Conversation | null): ChatSession | null {
   return useMemo(() => {
     if (!conversation || !view || !link) return null;
     const { client, sessionId } = conversation;
+    const { turnId } = view.transcript;
     return {
       id: sessionId,
       client,
@@ -58,7 +59,8 @@ export function useChat(conversation: Conversation | null): ChatSession | null {
         const text = typeof message === "string" ? message : message.message;
         return conversation.connection.ownTurns.during(text, () => client.sendMessage(sessionId, message));
       },
-      cancel: () => client.cancelSession(sessionId),
+      // The turn that is shown: by the time the request arrives, it may be over and the next one running.
+      cancel: () => client.cancelSession(sessionId, turnId === null ? {} : { turnId }),
       conversation,
     };
   }, [conversation, view, link]);
