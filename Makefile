@@ -25,10 +25,10 @@ test: .venv/dev compiled agents inspector desktop postgres $(PYRIGHT) $(PUBLISHE
 # Python's caches are written whatever the environment says: pytest takes longest to prepare the tests' own modules.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-unit: .venv/dev ## Run the quick tests, which need no running daemon (under 30 s)
-	$(BIN)/python -m pytest -n auto -m "not live and not slow and not long and not image and not package" $(DAEMON_TESTS:%=--ignore=tests/%) $(ARGS)
+unit: .venv/dev ## Run the quick tests, which need no running daemon or database (under 40 s)
+	$(BIN)/python -m pytest -n auto --dist worksteal -p no:schemathesis -k "not Postgres" -m "not live and not slow and not long and not image and not package" $(SERVER_TESTS:%=--ignore=tests/%) $(ARGS)
 
-DAEMON_TESTS := cli doors faults http inspector intruders live react sdk tools
+SERVER_TESTS := cli cluster deploy doors faults fleet http inspector intruders live react sdk store/test_postgres.py tools
 
 live: .venv/dev agents desktop ## Test every feature on every real agent, or one (AGENT=claude); MODEL=real uses your own keys
 	$(BIN)/python -m pytest tests/live -n auto --write-coverage --agent $(or $(AGENT),all) $(ARGS)

@@ -57,7 +57,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return 2 * (os.cpu_count() or 1) + 1
 
 
-SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools")
+SLOWEST = ("sdk", "inspector", "react", "live", "faults", "client", "tools", "session", "runtime", "skills")
 """The folders with the tests that take longest."""
 
 

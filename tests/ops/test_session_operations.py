@@ -28,6 +28,7 @@ from sandbox_agent.ops.approvals import (
 )
 from sandbox_agent.ops.events import ReadEvents, read
 from sandbox_agent.ops.sessions import (
+    CancelTurn,
     OneSession,
     QueuedTurn,
     ReadQueue,
@@ -171,7 +172,7 @@ def test_after_the_end_messages_conflict_and_ends_are_repeated(tmp_path: Path) -
             with pytest.raises(IdempotencyMismatch):
                 await send_message(daemon, SendMessage("s", "other", idempotency_key="k"))
             await terminate(daemon, ONE)
-            await cancel(daemon, ONE)
+            await cancel(daemon, CancelTurn("s"))
 
     asyncio.run(scenario())
 
@@ -189,7 +190,7 @@ def test_a_deleted_session_is_not_found_by_anything(tmp_path: Path) -> None:
                 update(daemon, UpdateSession("s", model="x")),
                 send_message(daemon, SendMessage("s", "hello")),
                 withdraw(daemon, QueuedTurn("s", "turn_1")),
-                cancel(daemon, ONE),
+                cancel(daemon, CancelTurn("s")),
                 terminate(daemon, ONE),
                 delete(daemon, ONE),
                 permissions(daemon, ONE),
@@ -251,7 +252,7 @@ def test_a_question_that_a_cancel_withdrew_cannot_be_answered(tmp_path: Path) ->
             end = await daemon.sessions.end("s")
             await wait_until(lambda: end.view is not None and bool(end.view.pending))
             [asked] = (await questions(daemon, ONE)).questions
-            await cancel(daemon, ONE)
+            await cancel(daemon, CancelTurn("s"))
             assert (await get(daemon, ONE)).state == "idle"
             with pytest.raises(Conflict):
                 await reply_question(daemon, ReplyQuestion("s", asked.question_id, (("yes",),)))
