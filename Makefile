@@ -180,7 +180,7 @@ NPM_CI := npm ci --loglevel=error --no-update-notifier --no-progress --no-audit 
 $(PAGE): $(PAGE_SOURCES)
 	@if ! command -v npm >/dev/null; then echo "npm not found: the inspector at /ui/ is not built" >&2; \
 	elif cd inspector && node check-node.cjs && { test node_modules/.package-lock.json -nt package-lock.json || $(NPM_CI) --omit=dev; } \
-	  && npx --no-install vite build --logLevel warn; then touch ../$@; \
+	  && node_modules/.bin/vite build --logLevel warn; then touch ../$@; \
 	else echo "the inspector could not be built; everything except /ui/ works" >&2; fi
 
 # Needed by its tests: vitest, the type checker, and a browser.
