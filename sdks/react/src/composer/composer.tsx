@@ -14,7 +14,7 @@ import { useDroppedFiles } from "./droppedFiles.js";
 import { drafts, history } from "./memory.js";
 import { useOpenQuestion } from "./openQuestion.js";
 import { QueueList } from "./queueList.js";
-import { type Failure, isLimit, Refused, type Wish } from "./refused.js";
+import { type Failure, isLimit, Refused, type ComposerAction } from "./refused.js";
 import { useRecall } from "./useRecall.js";
 
 export interface ComposerProps {
@@ -59,7 +59,7 @@ function Writing(props: ComposerProps) {
   // The message was sent while a file was still uploading: send it once the upload is done.
   const [waiting, setWaiting] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const fail = (of: Wish, why: unknown) => setFailure({ of, why, opened });
+  const fail = (action: ComposerAction, why: unknown) => setFailure({ action, why, opened });
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const attachments = useAttachments(client, sessionId);
@@ -104,7 +104,7 @@ function Writing(props: ComposerProps) {
   useEffect(() => setFailure((before) => (before && isLimit(before.why) && !isLimited ? null : before)), [isLimited]);
 
   // The turn has ended after all.
-  useEffect(() => setFailure((before) => (before?.of === "stop" && !busy ? null : before)), [busy]);
+  useEffect(() => setFailure((before) => (before?.action === "stop" && !busy ? null : before)), [busy]);
 
   const canAttach = (props.attachments ?? true) && state !== "ended";
   useDroppedFiles(props.dropZone === "page" ? null : box, (files) => canAttach && attachments.add(files));
@@ -175,12 +175,12 @@ function Writing(props: ComposerProps) {
 
   latestSend.current = () => void send();
 
-  const attempt = async (of: Wish, act: () => Promise<unknown>) => {
+  const attempt = async (action: ComposerAction, act: () => Promise<unknown>) => {
     setFailure(null);
     try {
       await act();
     } catch (error) {
-      fail(of, error);
+      fail(action, error);
     }
   };
   const cancel = () => attempt("stop", session.cancel);

@@ -9,23 +9,26 @@ export function isLimit(why: unknown): boolean {
 }
 
 /** What the composer was asked to do. */
-export type Wish = "send" | "stop" | "switch";
+export type ComposerAction = "send" | "stop" | "switch";
 
 export interface Failure {
-  readonly of: Wish;
+  readonly action: ComposerAction;
   readonly why: unknown;
   /** How often the stream had been opened by then. */
   readonly opened: number;
 }
 
 /** What to say of anything but a message. */
-const NOT_DONE: Readonly<Record<Exclude<Wish, "send">, string>> = { stop: "Not stopped", switch: "Permission mode not changed" };
+const NOT_DONE: Readonly<Record<Exclude<ComposerAction, "send">, string>> = {
+  stop: "Not stopped",
+  switch: "Permission mode not changed",
+};
 
-export function Refused({ failure: { of, why }, onFresh }: { failure: Failure; onFresh: () => void }) {
-  if (of === "send") return <NotSent why={why} onFresh={onFresh} />;
+export function Refused({ failure: { action, why }, onFresh }: { failure: Failure; onFresh: () => void }) {
+  if (action === "send") return <NotSent why={why} onFresh={onFresh} />;
   return (
     <p className="sa-bad-text" role="alert">
-      {NOT_DONE[of]}: {sayWhy(why)}
+      {NOT_DONE[action]}: {sayWhy(why)}
     </p>
   );
 }

@@ -28,7 +28,7 @@ export function Message({ entry, piece, isFirst, isLast }: Props) {
     <article className={`sa-message sa-${entry.role} ${streaming ? "sa-streaming" : ""}`} aria-label={isFirst ? name : `${name}, continued`}>
       {entry.role === "system" && isFirst && <span className="sa-message-who">System</span>}
       {piece ? <MarkdownPiece piece={piece} /> : <Markdown text={entry.text} />}
-      {isLast && <Attached entry={entry} />}
+      {isLast && <AttachedFiles entry={entry} />}
       {isLast && entry.status === "failed" && <span className="sa-message-failed">Interrupted</span>}
       {isLast && !streaming && <MessageFacts entry={entry} />}
     </article>
@@ -53,7 +53,7 @@ function Prompt({ entry }: { entry: MessageEntry }) {
             Show all of it ({bytes(entry.text.length)})
           </Button>
         )}
-        <Attached entry={entry} />
+        <AttachedFiles entry={entry} />
       </div>
       <MessageFacts entry={entry} />
     </article>
@@ -66,7 +66,7 @@ function originOf(entry: MessageEntry, own: boolean): string | null {
   return own ? null : "Another client";
 }
 
-function Attached({ entry }: { entry: MessageEntry }) {
+function AttachedFiles({ entry }: { entry: MessageEntry }) {
   return (
     <>
       <Images images={entry.images} />

@@ -19,7 +19,7 @@ INSTRUCTING = ("system", "developer")
 MAX_FILES = 100
 
 
-class Attached(Struct, frozen=True):
+class AttachedFile(Struct, frozen=True):
     content: bytes
     filename: str
     mime: str
@@ -27,13 +27,13 @@ class Attached(Struct, frozen=True):
 
 class Prompt(Struct, frozen=True):
     text: str
-    files: tuple[Attached, ...]
+    files: tuple[AttachedFile, ...]
 
 
 class Message(Struct, frozen=True):
     role: str
     text: str
-    files: tuple[Attached, ...]
+    files: tuple[AttachedFile, ...]
 
 
 def read_prompt(
@@ -82,7 +82,7 @@ def _read_message(message: InputMessage, place: str) -> Message:
 TEXTS = ("text", "input_text", "output_text", "refusal")
 
 
-def _files(parts: Sequence[Part], place: str) -> Iterator[Attached]:
+def _files(parts: Sequence[Part], place: str) -> Iterator[AttachedFile]:
     for part in parts:
         match part:
             case Part(type="image_url" | "input_image", image_url=ImageUrl(url)):
@@ -100,7 +100,7 @@ def _files(parts: Sequence[Part], place: str) -> Iterator[Attached]:
                 )
 
 
-def _attached(url: str, filename: str | None, place: str) -> Attached:
+def _attached(url: str, filename: str | None, place: str) -> AttachedFile:
     """The content of a `data:` URL. Other addresses are not fetched: a client could reach what only this machine may."""
     head, comma, data = url.partition(",")
     if not head.startswith("data:") or not head.endswith(";base64") or not comma:
@@ -113,4 +113,4 @@ def _attached(url: str, filename: str | None, place: str) -> Attached:
     if not content:
         raise InvalidRequest(f"`{place}`: the file is empty", field=place)
     kind = mime.partition("/")[2].partition("+")[0]
-    return Attached(content, filename or f"file.{kind}", mime)
+    return AttachedFile(content, filename or f"file.{kind}", mime)
