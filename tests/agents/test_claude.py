@@ -877,6 +877,13 @@ def test_a_retry_of_a_sub_agent_is_a_status_with_its_attempt_and_reason() -> Non
     assert item.content[0] == StatusPart("retry", "sub-agent, attempt 2 of 10: overloaded")
 
 
+def test_a_retry_of_a_sub_agent_in_another_form_is_still_a_status() -> None:
+    session = Session()
+    session.feed(type="tool_progress", tool_use_id="t1", subagent_retry={"attempt": "second"})
+    [item] = session.items()
+    assert item.content[0] == StatusPart("retry", "sub-agent, another attempt")
+
+
 @pytest.mark.parametrize("type", ["keep_alive", "prompt_suggestion", "tool_progress", "transcript_mirror"])
 def test_frames_without_meaning_to_a_reader_are_ignored(type: str) -> None:
     session = Session()

@@ -491,7 +491,8 @@ class SubagentRetry(Struct, frozen=True):
 
 
 class ToolProgress(Line, frozen=True, tag="tool_progress"):
-    subagent_retry: SubagentRetry | None = None
+    subagent_retry: Any = None
+    """A `SubagentRetry`, as far as it can be read."""
     parent_tool_use_id: str | None = None
 
 

@@ -36,8 +36,9 @@ from ..base import (
 )
 from ..files import images_in
 from ..frames import InFrame
-from ..lenient import readable_part, surface_of
+from ..lenient import convert, readable_part, surface_of
 from ..nesting import shallow
+from ..retries import retry_detail
 from . import frames
 from .commands import (
     ControlRequestLine,
@@ -212,8 +213,9 @@ class ClaudeWire(Wire):
             case frames.CommandLifecycle(id, state):
                 conversation.turns.lifecycle(id, state)
             case frames.ToolProgress(retry) if retry is not None:
-                detail = f"sub-agent, attempt {retry.attempt} of {retry.max_retries}: {retry.error_category}"
-                conversation.reports.fact("retry", frame, detail)
+                known = convert(retry, frames.SubagentRetry) or frames.SubagentRetry()
+                detail = retry_detail(known.attempt, known.max_retries, known.error_category)
+                conversation.reports.fact("retry", frame, f"sub-agent, {detail}")
             case frames.ConversationReset():
                 conversation.reports.fact("session", frame)
             case frames.AuthStatus():

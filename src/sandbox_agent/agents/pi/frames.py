@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...schema.events import Usage
+from ..retries import retry_detail
 
 NOTHING = Raw(b"null")
 
@@ -220,7 +221,7 @@ class Retry(Frame, frozen=True):
 
     @property
     def detail(self) -> str:
-        return f"attempt {self.attempt} of {self.max_attempts}: {self.error_message}"
+        return retry_detail(self.attempt, self.max_attempts, self.error_message)
 
 
 class AutoRetryStart(Retry, frozen=True, tag="auto_retry_start"):
@@ -235,9 +236,8 @@ class AutoRetryEnd(Frame, frozen=True, tag="auto_retry_end"):
     @property
     def detail(self) -> str:
         if self.success:
-            return f"attempt {self.attempt} succeeded"
-        why = f": {self.final_error}" if self.final_error else ""
-        return f"gave up after attempt {self.attempt}{why}"
+            return f"{retry_detail(self.attempt)} succeeded"
+        return f"gave up after {retry_detail(self.attempt, reason=self.final_error)}"
 
 
 class SummarizationRetryScheduled(Retry, frozen=True, tag="summarization_retry_scheduled"):
